@@ -1,7 +1,7 @@
 //! The file server, and clients that send anything.
 
 use bytes::Bytes;
-use fileserver::{Config, Fault, Faults, Input, Lie, Output, Peer, Server, Service};
+use fileserver::{Config, FalseAnswer, Fault, Faults, Input, Output, Peer, Server, Service};
 use machine::Machine;
 use nfs::{Numbered, Procedure, Status, Value};
 use rpc::message::{Call, Credentials, Reply};
@@ -93,19 +93,19 @@ impl Watched {
 
     fn fault(&mut self, which: u8, how: u8) -> Fault {
         let lies = [
-            Lie::SlashNames,
-            Lie::LongNames,
-            Lie::CookieLoop,
-            Lie::EmptyPages,
-            Lie::HugeFiles,
-            Lie::HugeCounts,
-            Lie::TooMuchData,
-            Lie::NoData,
-            Lie::LessStable,
+            FalseAnswer::SlashNames,
+            FalseAnswer::LongNames,
+            FalseAnswer::CookieLoop,
+            FalseAnswer::EmptyPages,
+            FalseAnswer::HugeFiles,
+            FalseAnswer::HugeCounts,
+            FalseAnswer::TooMuchData,
+            FalseAnswer::NoData,
+            FalseAnswer::LessStable,
         ];
         let some = Probability::ratio(how.into(), 255);
         match which % 6 {
-            0 => Fault::Lie(lies.get(usize::from(how)).copied()),
+            0 => Fault::FalseAnswer(lies.get(usize::from(how)).copied()),
             1 => Fault::ForgetCookies,
             2 => Fault::Stale(self.server.root()),
             3 => Fault::Refuse {

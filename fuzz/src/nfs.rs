@@ -1,6 +1,6 @@
 //! Calls and replies of file servers.
 
-use nfs::checks::CookieWatch;
+use nfs::checks::CookieCheck;
 use nfs::mount::{ExportList, MountAnswer, MountList};
 use nfs::portmap::{GetPort, Port};
 use nfs::url::Url;
@@ -74,7 +74,7 @@ pub fn nfs_answers(bytes: &[u8]) {
             );
         }
         if let Ok(Some(cookie)) = page.next_cookie() {
-            let _ = CookieWatch::default().go_on(cookie);
+            let _ = CookieCheck::default().go_on(cookie);
         }
     }
     if let Ok(exports) = ExportList::decode(bytes, &Limits::USUAL) {

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Instant;
 
+use crate::outcome::Outcome;
 use crate::{layers, lints, ratchets, tests, tools};
 use xtask::shell::{Failure, Shell};
 
@@ -25,25 +26,6 @@ struct Step {
     name: &'static str,
     about: &'static str,
     run: fn(&Shell) -> Result<Outcome, Failure>,
-}
-
-/// The result of a step that passed.
-#[derive(Debug, Default)]
-pub(crate) struct Outcome {
-    /// Note for the line of the step; may be empty.
-    pub(crate) note: String,
-    /// Number of tests that ran and passed.
-    pub(crate) tests_passed: u64,
-}
-
-impl Outcome {
-    /// Creates an outcome with a note.
-    pub(crate) fn noted(note: impl Into<String>) -> Self {
-        Self {
-            note: note.into(),
-            tests_passed: 0,
-        }
-    }
 }
 
 /// The steps in the order of CI: the quick ones first, so that a mistake shows within a minute.

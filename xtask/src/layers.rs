@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::check::Outcome;
+use crate::outcome::Outcome;
 use xtask::shell::{Failure, Shell};
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The steps that are one call of cargo: formatting, clippy, documentation.
 
-use crate::check::Outcome;
+use crate::outcome::Outcome;
 use xtask::shell::{Failure, Shell};
 
 /// Checks the formatting by `rustfmt.toml`.

@@ -13,6 +13,7 @@ mod check;
 mod forward;
 mod layers;
 mod lints;
+mod outcome;
 mod ratchets;
 mod source;
 mod tests;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::check::Outcome;
+use crate::outcome::Outcome;
 use crate::source::{code_only, functions, structs, words};
 use xtask::shell::{Failure, Shell};
 

@@ -7,7 +7,7 @@ use std::thread;
 
 use serde::Deserialize;
 
-use crate::check::Outcome;
+use crate::outcome::Outcome;
 use xtask::shell::{Failure, Shell};
 
 #[cfg(test)]

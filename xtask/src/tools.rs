@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::check::Outcome;
+use crate::outcome::Outcome;
 use xtask::shell::{Failure, Shell};
 
 /// A program that a test runs; the daemons and the demo need none of them.

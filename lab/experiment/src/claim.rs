@@ -1,8 +1,6 @@
 //! Statements of a paper in words, judged against the measured table.
 
-use std::fmt;
-
-use crate::table::Table;
+use crate::table::{Table, Unknown};
 
 /// A statement of a paper as a predicate over the table.
 ///
@@ -50,23 +48,6 @@ impl Verdict {
             holds,
             numbers: numbers.into(),
         }
-    }
-}
-
-/// Error: the table lacks a value, because another plan was run than the claim is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unknown(String);
-
-impl Unknown {
-    /// Creates the error; `what` names the missing value.
-    pub fn new(what: impl Into<String>) -> Self {
-        Self(what.into())
-    }
-}
-
-impl fmt::Display for Unknown {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "not run: {}", self.0)
     }
 }
 

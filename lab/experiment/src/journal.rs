@@ -9,15 +9,12 @@ use blake2::{Blake2s256, Digest};
 
 use crate::error::LabError;
 use crate::plan::hex;
-use crate::storage::write_atomically;
+use crate::storage::{JOURNAL, write_atomically};
 use crate::table::{RunKey, Runs};
 
 /// Longest time until a finished run is synchronised to disk. (A killed program loses no written run; only a power
 /// failure of the machine does.)
 const SYNC: Duration = Duration::from_secs(1);
-
-/// Name of the journal in the folder of an experiment.
-pub(crate) const NAME: &str = "runs.journal";
 
 /// The runs of a folder. A line is `case seed value … checksum`; the first line identifies the plan and the program of
 /// the runs.
@@ -42,7 +39,7 @@ pub(crate) struct Content {
 impl Content {
     /// Reads the journal in `folder`; a missing one counts as empty.
     pub(crate) fn read(folder: &Path) -> Result<Self, LabError> {
-        let path = folder.join(NAME);
+        let path = folder.join(JOURNAL);
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
@@ -83,14 +80,14 @@ impl Content {
 
     /// Writes the journal anew, sorted and without torn lines.
     pub(crate) fn rewrite(&self, folder: &Path, identity: &str) -> Result<(), LabError> {
-        write_atomically(&folder.join(NAME), self.text(identity).as_bytes())
+        write_atomically(&folder.join(JOURNAL), self.text(identity).as_bytes())
     }
 }
 
 impl Journal {
     /// Opens the journal in `folder` to append runs.
     pub(crate) fn open(folder: &Path) -> Result<Self, LabError> {
-        let path = folder.join(NAME);
+        let path = folder.join(JOURNAL);
         let file = OpenOptions::new().append(true).open(&path);
         Ok(Self {
             file: file.map_err(LabError::file("open", &path))?,

@@ -38,7 +38,7 @@ fn what_is_written_is_read_to_the_last_bit() {
 #[test]
 fn a_tail_torn_at_any_byte_loses_only_its_own_line() {
     let folder = written();
-    let path = folder.path().join(NAME);
+    let path = folder.path().join(JOURNAL);
     let whole = fs::read(&path).unwrap();
     let header = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
     for length in header..whole.len() {
@@ -65,7 +65,7 @@ fn a_tail_torn_at_any_byte_loses_only_its_own_line() {
 #[test]
 fn a_damaged_line_is_dropped_and_the_others_stay() {
     let folder = written();
-    let path = folder.path().join(NAME);
+    let path = folder.path().join(JOURNAL);
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("0 2 -", "0 3 -")).unwrap();
     let content = Content::read(folder.path()).unwrap();

@@ -6,6 +6,7 @@
 //!
 //! Results depend only on plan and program: not on the number of cores, the order in which runs end, or interruptions.
 
+mod about;
 pub mod channel_errors;
 mod claim;
 mod error;
@@ -23,13 +24,14 @@ pub mod storage;
 mod table;
 pub mod text;
 
-pub use claim::{Claim, Judged, Unknown, Verdict};
+pub use about::{About, Calibration, Metric};
+pub use claim::{Claim, Judged, Verdict};
 pub use error::LabError;
-pub use experiment::{About, Calibration, Experiment, Metric, RunError, Tracer};
+pub use experiment::{Experiment, RunError, Tracer};
 pub use measurements::Measurements;
 pub use plan::{Adaptive, Axis, Case, Override, Plan, PlanError, Seeds};
 pub use published::Published;
 pub use runner::{Campaign, Progress, check, forget, load, load_plan, run};
 pub use statistics::{Paired, Summary};
 pub use storage::Program;
-pub use table::{Row, RunKey, Table};
+pub use table::{Row, RunKey, Table, Unknown};

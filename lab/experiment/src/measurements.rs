@@ -1,6 +1,6 @@
 //! The values measured in one run.
 
-use crate::experiment::Metric;
+use crate::about::Metric;
 
 /// Values by the names of their metrics.
 ///

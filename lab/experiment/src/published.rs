@@ -2,7 +2,7 @@
 
 use toml::{Table as Toml, Value};
 
-use crate::experiment::About;
+use crate::about::About;
 use crate::plan::Case;
 
 /// The published numbers of one experiment.

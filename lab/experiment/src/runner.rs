@@ -132,8 +132,8 @@ pub fn run(
         content, schedule, ..
     } = collector;
     content.rewrite(folder, &identity)?;
-    let table =
-        Table::new(experiment, plan, schedule.select(&content.runs)).map_err(LabError::Data)?;
+    let table = Table::new(experiment.about(), plan, schedule.select(&content.runs))
+        .map_err(LabError::Data)?;
     storage::write(folder, plan, &table, (program, begun.elapsed()))?;
     Ok(table)
 }
@@ -146,7 +146,7 @@ pub fn load(experiment: &dyn Experiment, plan: &Plan, folder: &Path) -> Result<T
     }
     let metric = deciding_metric(experiment, plan);
     let runs = Schedule::new(plan, metric, &content.runs).select(&content.runs);
-    Table::new(experiment, plan, runs).map_err(LabError::Data)
+    Table::new(experiment.about(), plan, runs).map_err(LabError::Data)
 }
 
 /// Reads the plan that was run in `folder`.

@@ -26,6 +26,8 @@ use crate::table::Table;
 
 /// Name of the plan in the folder of an experiment.
 pub(crate) const PLAN: &str = "plan.toml";
+/// Name of the journal in the folder of an experiment.
+pub(crate) const JOURNAL: &str = "runs.journal";
 /// Name of the provenance in the folder of an experiment.
 pub(crate) const PROVENANCE: &str = "provenance.json";
 
@@ -34,7 +36,7 @@ const DERIVED: [&str; 3] = ["runs.csv", "summary.csv", PROVENANCE];
 
 /// Removes all files; the journal first, because the others are useless without it.
 pub(crate) fn forget(folder: &Path) -> Result<(), LabError> {
-    remove(&folder.join(crate::journal::NAME))?;
+    remove(&folder.join(JOURNAL))?;
     forget_derived(folder)?;
     remove(&folder.join(PLAN))
 }

@@ -1,11 +1,11 @@
 //! The table of measured values.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::claim::{Judged, Unknown};
-use crate::experiment::{Experiment, Metric};
+use crate::about::{About, Metric};
 use crate::plan::{Case, Plan};
 use crate::published::Published;
 use crate::statistics::{Paired, Summary};
@@ -53,6 +53,23 @@ pub struct Row {
     pub published: Option<f64>,
 }
 
+/// Error: the table lacks a value, because another plan was run than the claim is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown(String);
+
+impl Unknown {
+    /// Creates the error; `what` names the missing value.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self(what.into())
+    }
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "not run: {}", self.0)
+    }
+}
+
 fn as_object<S: Serializer>(labels: &[(String, String)], output: S) -> Result<S::Ok, S::Error> {
     output.collect_map(labels.iter().map(|(axis, label)| (axis, label)))
 }
@@ -66,12 +83,7 @@ impl Row {
 }
 
 impl Table {
-    pub(crate) fn new(
-        experiment: &dyn Experiment,
-        plan: &Plan,
-        runs: Runs,
-    ) -> Result<Self, String> {
-        let about = experiment.about();
+    pub(crate) fn new(about: &About, plan: &Plan, runs: Runs) -> Result<Self, String> {
         Ok(Self {
             experiment: about.name,
             metrics: about.metrics,
@@ -180,17 +192,6 @@ impl Table {
         let [first, second] = cases.map(|(scheme, _)| scheme);
         Paired::of(&pairs)
             .ok_or_else(|| Unknown::new(format!("{first} and {second} on common seeds")))
-    }
-
-    /// Returns the claims of the experiment with their verdicts.
-    pub fn judge(&self, experiment: &dyn Experiment) -> Vec<Judged> {
-        let claims = experiment.claims().into_iter();
-        claims
-            .map(|claim| Judged {
-                claim,
-                verdict: (claim.judge)(self),
-            })
-            .collect()
     }
 
     /// Returns seeds and values of a metric in a case.

@@ -16,6 +16,11 @@ pub mod nfs97;
 pub mod nfs_csdp;
 pub mod ton97;
 
+/// Converts the error of a part to that of the run.
+fn failed(error: impl std::fmt::Display) -> experiment::RunError {
+    experiment::RunError::Failed(error.to_string())
+}
+
 /// Creates a metric: its name, unit and exact definition.
 const fn metric(
     name: &'static str,

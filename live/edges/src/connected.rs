@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use bytes::{Bytes, BytesMut};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::udp::enlarge_buffers;
+use crate::socket::{enlarge_buffers, set_option};
 
 /// Number of datagrams that one system call receives or sends.
 const BATCH: usize = 16;
@@ -56,11 +56,11 @@ impl ConnectedUdp {
     /// # Errors
     /// System errors.
     pub fn mark(&self, code_point: u8) -> io::Result<()> {
-        let option = match self.local {
+        let (level, option) = match self.local {
             SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_TOS),
             SocketAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
         };
-        set_option(&self.socket, option, i32::from(code_point) << 2)
+        set_option(&self.socket, level, option, i32::from(code_point) << 2)
     }
 
     /// Returns the local address and port, which the peer sees unless they are translated.
@@ -211,27 +211,5 @@ fn allow_fragments(socket: &Socket, peer: SocketAddr) -> io::Result<()> {
             libc::IPV6_PMTUDISC_DONT,
         ),
     };
-    set_option(socket, (level, option), value)
-}
-
-/// Sets a socket option with an integer value.
-pub(crate) fn set_option(
-    socket: &Socket,
-    (level, option): (i32, i32),
-    value: i32,
-) -> io::Result<()> {
-    // SAFETY: the call reads one integer that lives through it.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            level,
-            option,
-            (&raw const value).cast(),
-            size_of_val(&value) as _,
-        )
-    };
-    match result {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    set_option(socket, level, option, value)
 }

@@ -9,8 +9,7 @@ use std::ptr;
 use rustix::io::Errno;
 use socket2::{SockAddr, Socket};
 
-use crate::connected::set_option;
-use crate::udp::canonical;
+use crate::socket::{canonical, set_option};
 
 /// Room for the control message of one report, with the address of the reporting host.
 const CONTROL: usize = 256;
@@ -35,13 +34,13 @@ pub(crate) enum Report {
 
 /// Enables the error queue of `socket`.
 pub(crate) fn enable(socket: &Socket, is_ipv6: bool) -> io::Result<()> {
-    let result = set_option(socket, (libc::IPPROTO_IP, libc::IP_RECVERR), 1);
+    let result = set_option(socket, libc::IPPROTO_IP, libc::IP_RECVERR, 1);
     // A socket for IPv6 only has no such option.
     if !is_ipv6 {
         result?;
     }
     if is_ipv6 {
-        set_option(socket, (libc::IPPROTO_IPV6, libc::IPV6_RECVERR), 1)?;
+        set_option(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVERR, 1)?;
     }
     Ok(())
 }

@@ -15,23 +15,16 @@ use wire::ethernet::{MacAddress, datagram_in};
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
-use crate::bearer::{
-    Arrival, Batch, BearerCounters, DatagramBearer, Footing, Sent, no_such_address, refuse,
+use crate::datagrams::{
+    Arrival, Batch, BearerCounters, DatagramBearer, NetworkChange, Sent, no_such_address, refuse,
 };
-use crate::connected::set_option;
 use crate::netlink::{Link, Netlink};
+use crate::socket::{context, enlarge_buffers, is_news_of_the_network, no_room, set_option};
 use crate::stamps::Stamps;
-use crate::udp::{context, enlarge_buffers, is_news_of_the_network, no_room};
 
 mod messages;
 
-use messages::{Received, link_address, receive, send};
-
-/// Number of frames that one system call receives or sends.
-const BATCH: usize = 64;
-/// Room for the payload of a frame, in bytes: more than the longest jumbo frames of network interfaces. A longer one is
-/// cut, and so counted as malformed.
-const ROOM: usize = 10 << 10;
+use messages::{BATCH, ROOM, Received, link_address, receive, send};
 
 /// Smallest MTU that IPv6 requires of a link (RFC 8200 §5), in bytes.
 const LEAST_MTU: usize = 1_280;
@@ -105,7 +98,7 @@ impl EthernetBearer {
         socket.set_nonblocking(true)?;
         let size = usize::try_from(options.buffer.get()).unwrap_or(usize::MAX);
         enlarge_buffers(&socket, size)?;
-        set_option(&socket, (libc::SOL_SOCKET, libc::SO_TIMESTAMPNS), 1)?;
+        set_option(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         let bearer = Self {
             socket,
             options: options.clone(),
@@ -139,7 +132,8 @@ impl EthernetBearer {
     /// Passes on one message, if it holds a datagram for this station.
     fn take(
         &mut self,
-        (now, received): (Instant, Received),
+        now: Instant,
+        received: Received,
         room: &mut [u8],
         sink: &mut impl FnMut(Arrival, &mut [u8]),
     ) -> usize {
@@ -213,7 +207,7 @@ impl DatagramBearer for EthernetBearer {
         let messages = received.iter().zip(rooms.chunks_exact_mut(ROOM));
         let messages = messages.take(*count.as_ref().unwrap_or(&0));
         let datagrams = messages
-            .map(|(received, room)| self.take((now, *received), room, sink))
+            .map(|(received, room)| self.take(now, *received, room, sink))
             .sum();
         self.rooms = rooms;
         self.counters.received += datagrams as u64;
@@ -259,16 +253,16 @@ impl DatagramBearer for EthernetBearer {
         // Ethernet frames have no IP header.
     }
 
-    fn follow_network(&mut self) -> io::Result<Footing> {
+    fn follow_network(&mut self) -> io::Result<NetworkChange> {
         let found = find(&self.options.interface)?.map(|link| place_of(&link));
         // An interface that took our interface's name and cannot carry frames counts as none.
         let place = found.and_then(Result::ok);
         let former = std::mem::replace(&mut self.place, place);
         if place == former {
-            return Ok(Footing::Unchanged);
+            return Ok(NetworkChange::Unchanged);
         }
         let Some(place) = place else {
-            return Ok(Footing::Lost);
+            return Ok(NetworkChange::Lost);
         };
         self.address = place.address;
         if former.is_none_or(|former| former.index != place.index) {
@@ -277,9 +271,9 @@ impl DatagramBearer for EthernetBearer {
         // A pending error of the socket concerns the time before; it would be taken for an error of the next datagram.
         self.socket.take_error()?;
         Ok(if place.has_carrier {
-            Footing::Found
+            NetworkChange::Found
         } else {
-            Footing::Lost
+            NetworkChange::Lost
         })
     }
 

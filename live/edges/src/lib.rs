@@ -6,6 +6,7 @@
 pub mod bearer;
 pub mod clock;
 pub mod connected;
+mod datagrams;
 pub mod diversion;
 mod error_queue;
 pub mod ethernet;
@@ -18,6 +19,7 @@ pub mod netlink;
 pub mod nft;
 pub mod process;
 pub mod signals;
+mod socket;
 mod stamps;
 pub mod sysctl;
 pub mod transparent;

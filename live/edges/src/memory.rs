@@ -12,7 +12,7 @@ use wire::address::HopAddress;
 use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
-use crate::bearer::{Arrival, Batch, BearerCounters, DatagramBearer, Footing, Sent};
+use crate::datagrams::{Arrival, Batch, BearerCounters, DatagramBearer, NetworkChange, Sent};
 use crate::tun::{DeviceCounters, PacketDevice};
 
 /// Number of datagrams that one receive call of a twin takes.
@@ -205,8 +205,8 @@ impl DatagramBearer for MemoryBearer {
         // The datagrams have no IP header.
     }
 
-    fn follow_network(&mut self) -> io::Result<Footing> {
-        Ok(Footing::Uncertain)
+    fn follow_network(&mut self) -> io::Result<NetworkChange> {
+        Ok(NetworkChange::Uncertain)
     }
 
     fn counters(&self) -> BearerCounters {

@@ -1,7 +1,7 @@
 //! TCP sockets with addresses of other hosts (`IP_TRANSPARENT`, see tcp(7) and ip(7)), for transparent proxies.
 //!
 //! If a [`TransparentStream`] is dropped, or its process is killed, its connection is reset: an incomplete stream never
-//! looks complete. Release a stream whose end was sent with [`TransparentStream::let_go`].
+//! looks complete. Release a stream whose end was sent with [`TransparentStream::release`].
 
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -109,7 +109,7 @@ impl TransparentStream {
             socket.set_mark(mark)?;
         }
         if let Some(source) = asks.source {
-            be_transparent(&socket, destination)?;
+            set_transparent(&socket, destination)?;
             // The source may use one port for many connections, or that of a connection that has just ended.
             socket.set_reuse_address(true)?;
             socket.bind(&source.into())?;
@@ -189,7 +189,7 @@ impl TransparentStream {
     ///
     /// # Errors
     /// System errors; the connection is then reset.
-    pub fn let_go(self) -> io::Result<()> {
+    pub fn release(self) -> io::Result<()> {
         self.socket.set_linger(None)
     }
 }
@@ -213,7 +213,7 @@ fn listen(address: SocketAddr, congestion_control: Option<&str>) -> io::Result<S
     if address.is_ipv6() {
         socket.set_only_v6(false)?;
     }
-    be_transparent(&socket, address)?;
+    set_transparent(&socket, address)?;
     set_congestion_control(&socket, congestion_control)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
@@ -229,7 +229,7 @@ fn set_congestion_control(socket: &Socket, name: Option<&str>) -> io::Result<()>
     name.map_or(Ok(()), |name| socket.set_tcp_congestion(name.as_bytes()))
 }
 
-fn be_transparent(socket: &Socket, address: SocketAddr) -> io::Result<()> {
+fn set_transparent(socket: &Socket, address: SocketAddr) -> io::Result<()> {
     if address.is_ipv4() {
         return socket.set_ip_transparent_v4(true);
     }

@@ -6,19 +6,20 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use rustix::io::Errno;
-use rustix::net::sockopt;
 use socket2::{Domain, Protocol, Socket, Type};
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
-use crate::bearer::{
-    Arrival, Batch, BearerCounters, DatagramBearer, Footing, PathLimit, PathReport, REPORTS, Sent,
-    no_such_address, refuse,
+use crate::datagrams::{
+    Arrival, Batch, BearerCounters, DatagramBearer, NetworkChange, PathLimit, PathReport, REPORTS,
+    Sent, no_such_address, refuse,
 };
-use crate::connected::set_option;
 use crate::error_queue::{self, Report};
+use crate::socket::{
+    canonical, context, enlarge_buffers, is_news_of_the_network, no_room, set_option,
+};
 use crate::stamps::Stamps;
 
 /// Number of messages that one receive call takes; each may be a train of datagrams.
@@ -299,9 +300,9 @@ impl DatagramBearer for UdpBearer {
         self.ecn = EcnCodepoint::from_bits(ecn.bits());
     }
 
-    fn follow_network(&mut self) -> io::Result<Footing> {
+    fn follow_network(&mut self) -> io::Result<NetworkChange> {
         // The kernel follows routes and addresses; only an answer shows whether they lead to the peer.
-        Ok(Footing::Uncertain)
+        Ok(NetworkChange::Uncertain)
     }
 
     fn refused(&mut self) -> Option<HopAddress> {
@@ -374,56 +375,12 @@ fn run_length(datagrams: &[PacketBuffer], most: usize) -> usize {
 /// Disables the report of the destination address of each datagram: with it, the length of a train and the time, there
 /// would be no room left for the ECN field.
 fn leave_out_destinations(socket: &Socket, bind: SocketAddr) -> io::Result<()> {
-    let option = if bind.is_ipv4() {
+    let (level, option) = if bind.is_ipv4() {
         (libc::IPPROTO_IP, libc::IP_PKTINFO)
     } else {
         (libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO)
     };
-    set_option(socket, option, 0)
-}
-
-/// Requests buffers of `size`, above the system's limit if that is permitted.
-pub(crate) fn enlarge_buffers(socket: &Socket, size: usize) -> io::Result<()> {
-    let size = size.min(i32::MAX as usize / 2);
-    if sockopt::set_socket_send_buffer_size_force(socket, size).is_err() {
-        socket.set_send_buffer_size(size)?;
-    }
-    if sockopt::set_socket_recv_buffer_size_force(socket, size).is_err() {
-        socket.set_recv_buffer_size(size)?;
-    }
-    Ok(())
-}
-
-pub(crate) fn no_room(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::WouldBlock
-}
-
-/// Returns true for an error that concerns a peer or a route, and not the socket.
-pub(crate) fn is_news_of_the_network(error: &io::Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(
-            Errno::CONNREFUSED
-                | Errno::HOSTUNREACH
-                | Errno::NETUNREACH
-                | Errno::HOSTDOWN
-                | Errno::NETDOWN
-                | Errno::MSGSIZE
-                | Errno::PROTO
-                | Errno::NOPROTOOPT
-                | Errno::ACCESS
-                | Errno::NOBUFS
-                | Errno::NOMEM
-        )
-    )
-}
-
-/// Converts an IPv4 address that an IPv6 socket shows as mapped to plain IPv4.
-pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
-    match address.ip().to_canonical() {
-        ip @ IpAddr::V4(_) => SocketAddr::new(ip, address.port()),
-        IpAddr::V6(_) => address,
-    }
+    set_option(socket, level, option, 0)
 }
 
 /// Returns an address as an IPv6 socket needs it.
@@ -432,8 +389,4 @@ fn mapped(address: SocketAddr) -> SocketAddr {
         IpAddr::V4(ip) => SocketAddr::new(ip.to_ipv6_mapped().into(), address.port()),
         IpAddr::V6(_) => address,
     }
-}
-
-pub(crate) fn context(error: &io::Error, what: &str) -> io::Error {
-    io::Error::new(error.kind(), format!("{what}: {error}"))
 }

@@ -167,9 +167,9 @@ impl Waker {
 
 /// A notification from other threads to a [`Waiter`] of one thread. Several rings before it is reset count as one.
 #[derive(Debug, Clone)]
-pub struct Bell(Arc<OwnedFd>);
+pub struct Notifier(Arc<OwnedFd>);
 
-impl Bell {
+impl Notifier {
     /// Returns a bell that has not been rung.
     pub fn new() -> io::Result<Self> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
@@ -187,7 +187,7 @@ impl Bell {
     }
 }
 
-impl AsFd for Bell {
+impl AsFd for Notifier {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use carry::carry_out;
-use edges::bearer::{Arrival, Batch, DatagramBearer, Footing};
+use edges::bearer::{Arrival, Batch, DatagramBearer, NetworkChange};
 use edges::clock;
 use edges::signals::{Signal, Signals};
 use edges::tun::PacketDevice;
@@ -21,7 +21,7 @@ use units::{Bytes, Duration, Instant};
 use wire::packet::PacketBuffer;
 
 use crate::finder::Finder;
-use crate::host::Driven;
+use crate::host::DrivenHost;
 use crate::moderation::Moderation;
 use crate::outbox::Outbox;
 use crate::ports::Ports;
@@ -139,7 +139,7 @@ struct Found {
     stopped: Option<Stopped>,
 }
 
-impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
+impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Returns a loop that waits for everything in `ports`.
     pub fn new(host: H, mut ports: Ports<D, B>) -> io::Result<Self> {
         let waiter = Waiter::new()?;
@@ -339,16 +339,16 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             .map_err(RuntimeError::Bearer)?;
         let now = clock::monotonic();
         match footing {
-            Footing::Lost => self.tell(now, Input::LinkChanging),
-            Footing::Found => {
+            NetworkChange::Lost => self.tell(now, Input::LinkChanging),
+            NetworkChange::Found => {
                 self.tell(now, Input::LinkChanging);
                 self.tell(now, Input::LinkUp);
             }
-            Footing::Uncertain if self.news_due.is_none() => {
+            NetworkChange::Uncertain if self.news_due.is_none() => {
                 self.news_due = Some(now + SETTLING);
                 self.tell(now, Input::LinkChanging);
             }
-            Footing::Unchanged | Footing::Uncertain => {}
+            NetworkChange::Unchanged | NetworkChange::Uncertain => {}
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use edges::wait::Bell;
+use edges::wait::Notifier;
 use wire::address::HopAddress;
 
 /// Largest number of addresses from one search.
@@ -15,7 +15,7 @@ const PLACES: usize = 4;
 pub struct Finder {
     ask: SyncSender<usize>,
     found: Receiver<(usize, HopAddress)>,
-    bell: Bell,
+    bell: Notifier,
 }
 
 impl Finder {
@@ -26,7 +26,7 @@ impl Finder {
     pub fn start(find: impl Fn() -> Vec<HopAddress> + Send + 'static) -> io::Result<Self> {
         let (ask, asked) = sync_channel(1);
         let (tell, found) = sync_channel(PLACES);
-        let bell = Bell::new()?;
+        let bell = Notifier::new()?;
         let ringer = bell.clone();
         let search = move || {
             while let Ok(peer) = asked.recv() {

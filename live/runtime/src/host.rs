@@ -6,7 +6,7 @@ use serde::Serialize;
 use units::{Bytes, Instant};
 
 /// A machine between a packet device and a bearer, with a status. Daemons run [`Host`].
-pub trait Driven: Machine<Input = Input, Output = Output> {
+pub trait DrivenHost: Machine<Input = Input, Output = Output> {
     /// Its status, as shown in JSON.
     type Status: Serialize;
 
@@ -22,7 +22,7 @@ pub trait Driven: Machine<Input = Input, Output = Output> {
     }
 }
 
-impl Driven for Host {
+impl DrivenHost for Host {
     type Status = hosts::Status;
 
     fn status(&self, now: Instant) -> hosts::Status {

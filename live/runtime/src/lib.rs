@@ -28,6 +28,6 @@ pub use event_loop::{
     Stopped,
 };
 pub use finder::Finder;
-pub use host::Driven;
+pub use host::DrivenHost;
 pub use outbox::Outbox;
 pub use ports::Ports;

@@ -8,7 +8,7 @@ use session::Entropy;
 use split::SplitStatus;
 use units::{Bytes, Instant};
 
-use crate::host::Driven;
+use crate::host::DrivenHost;
 use crate::lock;
 
 /// Largest number of recorded inputs and deadlines; later ones are not compared.
@@ -21,7 +21,7 @@ pub struct Recorder<H> {
     calls: usize,
 }
 
-impl<H: Driven> Recorder<H> {
+impl<H: DrivenHost> Recorder<H> {
     /// Returns `host`, recorded from now on.
     pub fn new(host: H) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl<H: Driven> Recorder<H> {
     }
 }
 
-impl<H: Driven> Machine for Recorder<H> {
+impl<H: DrivenHost> Machine for Recorder<H> {
     type Input = Input;
     type Output = Output;
 
@@ -76,7 +76,7 @@ impl<H: Driven> Machine for Recorder<H> {
     }
 }
 
-impl<H: Driven> Driven for Recorder<H> {
+impl<H: DrivenHost> DrivenHost for Recorder<H> {
     type Status = H::Status;
 
     fn status(&self, now: Instant) -> H::Status {

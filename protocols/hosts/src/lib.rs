@@ -30,7 +30,7 @@ pub use host::{Host, HostError};
 pub use pathmtu::Config as BearerMtu;
 pub use presence::Registration;
 use redirector::Chunks;
-pub use split::{Because, Choice, HopCondition, Scope, SplitStatus, SystemEvent, SystemRequest};
+pub use split::{Cause, Choice, HopCondition, Scope, SplitStatus, SystemEvent, SystemRequest};
 pub use status::{PeerStatus, Status};
 pub use streams::StreamLimits;
 pub use terms::{SplitTerms, TcpTerms};

@@ -1,73 +1,19 @@
-//! The kernel's requests that are in progress.
+//! The steps of the requests in progress, and their answers.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use files::{FromReply, OpenFile, Operation as Wanted, Reply, Ticket};
-use nfs::{Attributes, FileHandle};
+use files::{FromReply, Operation as Wanted, Reply, Ticket};
+use nfs::Attributes;
 use rpc::message::Credentials;
-use units::Instant;
 
 use crate::attributes::room;
-use crate::directories::{Cursor, Part};
+use crate::call::{Call, Pending, Step};
 use crate::errno::{Failure, is_servers_fault};
-use crate::{Answer, Errno, Fault, FileSystem, Node, OpenFlags, Output, RequestId};
+use crate::{Answer, Errno, Fault, FileSystem, Output, RequestId};
 
 /// First ticket of requests to the file client.
 const FIRST_TICKET: u64 = 1 << 63;
-
-/// A request of the kernel.
-#[derive(Debug, Clone)]
-pub(crate) struct Call {
-    /// Identifier for its answer.
-    pub(crate) id: RequestId,
-    /// Process that waits.
-    pub(crate) process: u32,
-    /// Time of its arrival.
-    pub(crate) since: Instant,
-    /// File, by the kernel's node and the server's handle.
-    pub(crate) node: Node,
-    pub(crate) file: FileHandle,
-    /// Credentials for the server.
-    pub(crate) credentials: Arc<Credentials>,
-}
-
-/// The step that a call goes on with when its request to the client of files has ended. Each takes one kind of reply.
-#[derive(Debug, Clone)]
-pub(crate) enum Step {
-    /// Answers with the attributes.
-    Attributes,
-    /// Answers with the space.
-    Space,
-    /// Gives the entry. A look-up may find nothing.
-    Entry { looks: bool },
-    /// Gives where the link leads.
-    Target,
-    /// Goes on with the open file: it may have to be cut.
-    Open(OpenFlags),
-    /// Answers with the open file after it is truncated.
-    Cut(OpenFile),
-    /// Answers with the new open file.
-    Create,
-    /// Closes the new file, and gives its entry.
-    Make,
-    /// Gives the data, at most so many bytes.
-    Read(u32),
-    /// Writes at the end of the file.
-    Append(OpenFile, Bytes),
-    /// Gives the answer once it is done.
-    Finish(Answer),
-    /// Fills the listing with the next page.
-    List(Cursor, Part),
-}
-
-/// A call that waits for the file client.
-#[derive(Debug, Clone)]
-pub(crate) struct Pending {
-    pub(crate) call: Call,
-    pub(crate) ticket: Ticket,
-    step: Step,
-}
 
 impl FileSystem {
     /// Asks the client of files for something that the call needs; the call goes on at `step`.

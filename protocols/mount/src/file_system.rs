@@ -10,7 +10,7 @@ use rpc::message::Credentials;
 use units::{Duration, Instant};
 
 use crate::attributes::{from_kernel, to_kernel};
-use crate::calls::{Call, Pending, Step};
+use crate::call::{Call, Pending, Step};
 use crate::credentials::Users;
 use crate::directories::Directories;
 use crate::errno::Failure;

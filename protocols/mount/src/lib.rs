@@ -10,12 +10,14 @@
 
 mod answer;
 mod attributes;
+mod call;
 mod calls;
 mod credentials;
 mod directories;
 mod errno;
 mod events;
 mod file_system;
+mod list;
 mod names;
 mod nodes;
 mod open_files;

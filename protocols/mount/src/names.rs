@@ -6,7 +6,7 @@ use nfs::{Device, FileType, NewAttributes};
 use units::Duration;
 
 use crate::attributes::{kind_of, new_file, with_mode};
-use crate::calls::{Call, Step};
+use crate::call::{Call, Step};
 use crate::errno::{Failure, errno_of_name};
 use crate::{Answer, Errno, FileSystem, Node, Operation};
 
@@ -51,7 +51,10 @@ impl FileSystem {
                 };
                 (wanted, made)
             }
-            Operation::MakeNode { name, mode, device } => make_node(entry(&name)?, mode, device)?,
+            Operation::MakeNode { name, mode, device } => {
+                let (major, minor) = device;
+                make_node(entry(&name)?, mode, major, minor)?
+            }
             Operation::MakeDirectory { name, mode } => {
                 let (entry, attributes) = (entry(&name)?, with_mode(mode));
                 (Wanted::MakeDirectory { entry, attributes }, made)
@@ -93,7 +96,7 @@ pub(crate) fn entry_of(call: &Call, name: &[u8]) -> Result<Entry, Errno> {
     Entry::new(call.file, name).map_err(errno_of_name)
 }
 
-fn make_node(entry: Entry, mode: u32, (major, minor): (u32, u32)) -> Result<(Wanted, Step), Errno> {
+fn make_node(entry: Entry, mode: u32, major: u32, minor: u32) -> Result<(Wanted, Step), Errno> {
     let attributes = with_mode(mode);
     match kind_of(mode).ok_or(Errno::INVAL)? {
         FileType::Regular => {

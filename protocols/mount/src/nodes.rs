@@ -16,7 +16,7 @@ struct Version {
 
 /// A file that the kernel refers to.
 #[derive(Debug, Clone)]
-struct Known {
+struct NodeEntry {
     file: FileHandle,
     kind: FileType,
     /// Number of references that the kernel has to it.
@@ -28,7 +28,7 @@ struct Known {
 /// Files that the kernel refers to; their number depends on the kernel's cache.
 #[derive(Debug, Clone)]
 pub(crate) struct Nodes {
-    known: BTreeMap<Node, Known>,
+    known: BTreeMap<Node, NodeEntry>,
     by_file: BTreeMap<FileHandle, Node>,
     next: u64,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Nodes {
 impl Nodes {
     /// Returns only the mounted directory.
     pub(crate) fn new(root: FileHandle) -> Self {
-        let known = Known {
+        let known = NodeEntry {
             file: root,
             kind: FileType::Directory,
             references: 1,
@@ -72,7 +72,7 @@ impl Nodes {
         }
         let node = Node(self.next);
         self.next += 1;
-        let known = Known {
+        let known = NodeEntry {
             file: found.file,
             kind,
             references: 1,

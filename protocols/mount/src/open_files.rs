@@ -7,7 +7,7 @@ use files::{Found, OpenFile, Operation as Wanted};
 use nfs::{Attributes, NewAttributes};
 
 use crate::attributes::new_file;
-use crate::calls::{Call, Step};
+use crate::call::{Call, Step};
 use crate::errno::Failure;
 use crate::names::entry_of;
 use crate::{Answer, Errno, FileSystem, Handle, OpenFlags, Opened, Output};

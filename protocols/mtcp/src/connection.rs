@@ -18,7 +18,7 @@ use crate::receiver::Receiver;
 use crate::sender::{Outgoing, Sender};
 use crate::tick::Ticks;
 use crate::{Addresses, Config, ConnectionId, Output, Packet, Profile, Reason};
-pub(crate) use ask::Asking;
+pub(crate) use ask::PollState;
 
 /// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -83,7 +83,7 @@ pub(crate) struct Agreed {
 
 /// Pending outputs of a connection, to the peer and to the driver.
 #[derive(Debug)]
-pub(crate) struct News<C> {
+pub(crate) struct PendingOutputs<C> {
     pub(crate) control: Option<Kind>,
     pub(crate) arrived: bool,
     pub(crate) connected: bool,
@@ -117,8 +117,8 @@ pub(crate) struct Connection<C> {
     agreed: Agreed,
     sender: Sender<C>,
     receiver: Receiver<C>,
-    asking: Asking,
-    pub(crate) news: News<C>,
+    asking: PollState,
+    pub(crate) news: PendingOutputs<C>,
     /// Counters of control packets sent, and of timeouts.
     traffic: Traffic,
     config: Arc<Config>,
@@ -151,8 +151,8 @@ impl<C: Content + Clone> Connection<C> {
             },
             sender: Sender::new(&config, identity.first, profile),
             receiver: Receiver::new(&config, profile),
-            asking: Asking::new(&config.timing),
-            news: News {
+            asking: PollState::new(&config.timing),
+            news: PendingOutputs {
                 control: None,
                 arrived: false,
                 connected: false,

@@ -90,7 +90,7 @@ impl Cycle {
     }
 
     /// Returns true if every packet has its own cycle, so that every answer gives a round-trip sample.
-    pub(crate) fn tells_packets(&self) -> bool {
+    pub(crate) fn numbers_packets(&self) -> bool {
         self.counting == Counting::Each
     }
 }

@@ -9,7 +9,7 @@ use units::{Bytes, Instant};
 
 use crate::connection::{Connection, Identity, Phase, Status};
 use crate::counters::{Connections, Refused};
-use crate::offer::Known;
+use crate::offer::PeerProfile;
 use crate::packet::{Cid, Control, Data, Kind};
 use crate::state::{ConnectionState, ResumeError};
 use crate::table::Table;
@@ -31,7 +31,7 @@ pub struct Endpoint<C> {
     room: Option<u64>,
     table: Table<C>,
     /// Profile that the peer is known to support.
-    known: Known,
+    known: PeerProfile,
     outputs: VecDeque<Output<C>>,
     /// Number of the next connection that arrives.
     arrivals: u64,
@@ -55,7 +55,7 @@ impl<C: Content + Clone> Endpoint<C> {
             table: Table::new(config.room_to_grow()),
             config: Arc::new(config),
             random,
-            known: Known::default(),
+            known: PeerProfile::default(),
             outputs: VecDeque::new(),
             arrivals: 0,
             strays: (0, 0),

@@ -18,9 +18,9 @@ pub(crate) struct Offer {
 
 /// Profile that the peer used last, and the time until which that is valid.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Known(Option<(Profile, Instant)>);
+pub(crate) struct PeerProfile(Option<(Profile, Instant)>);
 
-impl Known {
+impl PeerProfile {
     /// Notes a packet of the peer in this profile. The paper's profile proves nothing: the peer may only follow this
     /// end's.
     pub(crate) fn hear(&mut self, profile: Profile, now: Instant) {

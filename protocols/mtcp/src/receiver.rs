@@ -31,7 +31,7 @@ const BYTES_PER_PIECE: u64 = 64;
 
 /// Acknowledgements that are due.
 #[derive(Debug, Clone, Copy, Default)]
-struct Due {
+struct PendingAck {
     /// Set if one is due at once.
     now: bool,
     /// Number of packets that wait to be acknowledged.
@@ -82,7 +82,7 @@ pub(crate) struct Receiver<C> {
     ready: Ready<C>,
     held: Held<C>,
     size: Size,
-    due: Due,
+    due: PendingAck,
     pace: Pace,
     cause: Cause,
     rules: Rules,
@@ -132,7 +132,7 @@ impl<C: Content> Receiver<C> {
             ready: Ready::new(),
             held: Held::new(),
             size: Size::default(),
-            due: Due::default(),
+            due: PendingAck::default(),
             pace: Pace::default(),
             cause: Cause::default(),
             rules: Rules {

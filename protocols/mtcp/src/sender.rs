@@ -15,14 +15,11 @@ use crate::cycle::Cycle;
 use crate::numbers::Numbers;
 use crate::packet::Data;
 use crate::receiver::told_at_once;
-use crate::state::Ending;
+use crate::state::{Ending, PIECES_MAX};
 use crate::{Config, Profile};
 use clock::{Held, RetransmissionClock};
 use flight::{Flight, Piece};
 
-/// Largest number of unacknowledged pieces: 16 bits number them in the wide profile, and the acknowledgements of the
-/// other direction need numbers too.
-pub(crate) const PIECES_MAX: usize = 16_384;
 /// Number of duplicate acknowledgements that show a loss if the receiver sends no requests.
 const DUPLICATES: u32 = 3;
 
@@ -45,7 +42,7 @@ struct Peer {
 
 /// Losses reported by acknowledgements.
 #[derive(Debug, Clone, Copy, Default)]
-struct Told {
+struct LossReport {
     /// Number of duplicates in a row.
     duplicates: u32,
     /// Cycle of the latest packet that the peer has received.
@@ -67,7 +64,7 @@ pub(crate) struct Outgoing<C> {
 
 /// Result of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Brought {
+pub(crate) enum AckResult {
     /// It acknowledged data, or opened the window.
     News,
     /// It brought nothing new.
@@ -90,7 +87,7 @@ pub(crate) struct Sender<C> {
     peer: Peer,
     buffer: u64,
     cycle: Cycle,
-    told: Told,
+    told: LossReport,
     pub(crate) clock: RetransmissionClock,
     repair: Repair,
     pub(crate) sent: Sent,
@@ -117,7 +114,7 @@ impl<C: Content + Clone> Sender<C> {
             },
             buffer: config.send_buffer.get(),
             cycle: Cycle::new(config.repair.cycles, profile),
-            told: Told::default(),
+            told: LossReport::default(),
             clock: RetransmissionClock::new(config, profile),
             repair: config.repair.clone(),
             sent: Sent::default(),
@@ -126,7 +123,7 @@ impl<C: Content + Clone> Sender<C> {
 
     /// Applies the parameters of the handshake: `profile`, the maximum packet length, the first window of the peer,
     /// in bytes, and the shift of later windows.
-    pub(crate) fn agreed(&mut self, profile: Profile, packet: u16, (window, shift): (u64, u32)) {
+    pub(crate) fn agreed(&mut self, profile: Profile, packet: u16, window: u64, shift: u32) {
         self.numbers = self.numbers.within(profile);
         self.cycle = Cycle::new(self.repair.cycles, profile);
         self.clock.agreed(profile);
@@ -237,17 +234,17 @@ impl<C: Content + Clone> Sender<C> {
         empty: bool,
         received: &mut Received,
         now: Instant,
-    ) -> Brought {
+    ) -> AckResult {
         let before = self.flight.acknowledged();
         let ahead = self.numbers.ahead(data.acknowledgment, before);
         let position = before.saturating_add_signed(ahead);
         // A valid packet was sent no longer than a window ago (RFC 5961 §5.2).
         if position > self.next || ahead < -(self.peer.window as i64) {
             received.impossible += 1;
-            return Brought::Impossible;
+            return AckResult::Impossible;
         }
         if ahead < 0 {
-            return Brought::Old;
+            return AckResult::Old;
         }
         let heard = self.cycle.heard(data.reply);
         let window = (u64::from(data.window) << self.peer.shift).min(self.peer.most);
@@ -257,7 +254,7 @@ impl<C: Content + Clone> Sender<C> {
         self.peer.edge = self.peer.edge.max(edge);
         let advanced = self.flight.acknowledge(position);
         let round_trip = &mut self.clock.round_trip;
-        if self.cycle.tells_packets() {
+        if self.cycle.numbers_packets() {
             round_trip.reached_packet(heard, now);
         } else {
             round_trip.reached(position, now);
@@ -267,7 +264,7 @@ impl<C: Content + Clone> Sender<C> {
         } else if empty && !opened && !self.flight.is_empty() && self.cycle.follows(heard) {
             self.told.duplicates += 1;
         }
-        let progress = self.cycle.tells_packets() && heard > self.told.heard;
+        let progress = self.cycle.numbers_packets() && heard > self.told.heard;
         self.told.heard = self.told.heard.max(heard);
         let followed = self.follow(data, position, received);
         if progress || advanced {
@@ -279,9 +276,9 @@ impl<C: Content + Clone> Sender<C> {
             self.restart_clock(now);
         }
         if advanced || opened {
-            Brought::News
+            AckResult::News
         } else {
-            Brought::Nothing
+            AckResult::Nothing
         }
     }
 
@@ -330,7 +327,7 @@ impl<C: Content + Clone> Sender<C> {
         let tells_of_none = data.negative == 0 && data.further.as_slice().is_empty();
         let lost = |piece: &Piece<C>| piece.cycle < heard;
         let any = self.flight.oldest().is_some_and(lost);
-        if !any || !tells_of_none || data.flags.cause || !self.cycle.tells_packets() {
+        if !any || !tells_of_none || data.flags.cause || !self.cycle.numbers_packets() {
             return false;
         }
         let all = self.flight.acknowledged()..self.next;
@@ -345,7 +342,7 @@ impl<C: Content + Clone> Sender<C> {
 
     fn begin_repair(&mut self) {
         self.cycle.begin();
-        if !self.cycle.tells_packets() {
+        if !self.cycle.numbers_packets() {
             self.clock.round_trip.forget();
         }
     }
@@ -374,7 +371,7 @@ impl<C: Content + Clone> Sender<C> {
     /// after them.
     pub(crate) fn choose(&mut self, now: Instant) -> Option<Outgoing<C>> {
         let outgoing = self.choose_repair().or_else(|| self.choose_new(now))?;
-        if !self.clock.is_lean() && self.cycle.tells_packets() {
+        if !self.clock.is_lean() && self.cycle.numbers_packets() {
             self.clock.round_trip.time_packet(outgoing.cycle, now);
         }
         self.sent.data_packets += 1;
@@ -428,7 +425,7 @@ impl<C: Content + Clone> Sender<C> {
         self.next += length + u64::from(fin);
         let piece = Piece::new(start, content.clone(), fin, cycle);
         self.flight.push(piece);
-        if !self.clock.is_lean() && !self.cycle.tells_packets() {
+        if !self.clock.is_lean() && !self.cycle.numbers_packets() {
             self.clock.round_trip.time(self.next, now);
         }
         Some(Outgoing {

@@ -7,6 +7,10 @@ use units::Duration;
 use crate::packet::Cid;
 use crate::{Addresses, Profile};
 
+/// Largest number of unacknowledged pieces: 16 bits number them in the wide profile, and the acknowledgements of the
+/// other direction need numbers too.
+pub(crate) const PIECES_MAX: usize = 16_384;
+
 /// State of one end of an established connection, with all data not yet sent, acknowledged or read.
 /// [`Endpoint::suspend`](crate::Endpoint::suspend) takes it out, and [`Endpoint::resume`](crate::Endpoint::resume)
 /// checks it and resumes: it may come from any source.
@@ -193,7 +197,7 @@ impl<C: Content> Sending<C> {
         let stored = bytes.saturating_add(self.unsent.length());
         check(&[
             (
-                flight.len() <= crate::sender::PIECES_MAX,
+                flight.len() <= PIECES_MAX,
                 "too many packets are on their way",
             ),
             (

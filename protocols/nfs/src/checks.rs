@@ -141,13 +141,13 @@ impl PagePlus<'_> {
 /// listing continued with and compares later ones with it; it replaces that cookie after twice as many cookies each
 /// time (Brent's algorithm). A circle of n cookies is detected after at most 3 n + 1 of them.
 #[derive(Debug, Clone)]
-pub struct CookieWatch {
+pub struct CookieCheck {
     remembered: u64,
     since: u64,
     until: u64,
 }
 
-impl Default for CookieWatch {
+impl Default for CookieCheck {
     fn default() -> Self {
         // A listing starts at cookie 0, so no entry can have it.
         Self {
@@ -158,7 +158,7 @@ impl Default for CookieWatch {
     }
 }
 
-impl CookieWatch {
+impl CookieCheck {
     /// Notes that the listing continues with `cookie`.
     ///
     /// # Errors

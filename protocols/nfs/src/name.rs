@@ -5,38 +5,8 @@ use std::fmt;
 use rpc::xdr::{Reader, Writer};
 
 use crate::limits::{NAME_MAX, PATH_MAX};
-use crate::{Limits, Malformed, Value};
-
-/// Reason why a name or a path is not allowed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum BadName {
-    /// It is empty.
-    #[error("it is empty")]
-    Empty,
-    /// It is too long.
-    #[error("{length} bytes, at most {limit} allowed")]
-    TooLong {
-        /// Length, in bytes.
-        length: usize,
-        /// Limit, in bytes.
-        limit: usize,
-    },
-    /// The name has a slash, and would lead into another directory.
-    #[error("a `/` at its byte {at}, which no name may have")]
-    Slash {
-        /// Offset of the slash.
-        at: usize,
-    },
-    /// There is a zero byte, at which systems would cut the name.
-    #[error("a zero byte at its byte {at}")]
-    Zero {
-        /// Offset of the zero byte.
-        at: usize,
-    },
-    /// The name is `.` or `..`: the directory itself, or its parent.
-    #[error("`.` and `..` name no entry of a directory")]
-    Dots,
-}
+use crate::malformed::{BadName, Malformed};
+use crate::{Limits, Value};
 
 fn position(bytes: &[u8], unwanted: u8) -> Option<usize> {
     bytes.iter().position(|&byte| byte == unwanted)

@@ -70,7 +70,7 @@ struct Silence {
 
 /// Hints about the path, which are tried first.
 #[derive(Debug, Clone, Copy, Default)]
-struct Hopes {
+struct Hints {
     said: Option<usize>,
     /// A step above the hint: if that fails, the search is complete.
     beyond: Option<usize>,
@@ -84,7 +84,7 @@ pub struct PathMtu {
     config: Config,
     length: usize,
     fails: Option<usize>,
-    hopes: Hopes,
+    hopes: Hints,
     phase: Phase,
     /// True if the search has found `length` as the path MTU.
     found: bool,
@@ -117,7 +117,7 @@ impl PathMtu {
             length: config.start,
             config,
             fails: None,
-            hopes: Hopes::default(),
+            hopes: Hints::default(),
             phase: Phase::Base,
             found: false,
             wanted: false,
@@ -184,7 +184,7 @@ impl PathMtu {
     /// Tries the next length, or rests if there is none.
     fn search(&mut self, now: Instant) {
         let known = self.known();
-        let Hopes {
+        let Hints {
             said,
             beyond,
             former,
@@ -369,7 +369,7 @@ impl PathMtu {
         self.search(now);
     }
 
-    fn fate(&mut self, now: Instant, (length, sent_at): (usize, Instant), arrived: bool) {
+    fn fate(&mut self, now: Instant, length: usize, sent_at: Instant, arrived: bool) {
         if arrived {
             self.silence = None;
             self.evidence.arrived(length);
@@ -424,7 +424,7 @@ impl Machine for PathMtu {
                 sent_at,
                 arrived,
             } => {
-                self.fate(now, (length, sent_at), arrived);
+                self.fate(now, length, sent_at, arrived);
                 if self.evidence.is_strong() {
                     self.doubt(now);
                 }

@@ -52,5 +52,5 @@ pub use config::{Config, ConfigError, Transport};
 pub use counters::{Counters, Received, Repeated, Sent};
 pub use events::{Answer, Failure, Input, LinkEvent, Output, Request, Ticket};
 pub use message::Procedure;
-pub use policy::{Adaptive, Cascade, Exponential, HybridLinear, Linear, Policy, Situation};
+pub use policy::{Adaptive, Cascade, Exponential, HybridLinear, Linear, Policy, RuleInput};
 pub use round_trip::RoundTrip;

@@ -1,6 +1,6 @@
 //! The retransmission policies: one rule a file.
 //!
-//! A rule is a pure function of a [`Situation`]. The client does everything else.
+//! A rule is a pure function of a [`RuleInput`]. The client does everything else.
 
 mod adaptive;
 mod exponential;
@@ -44,7 +44,7 @@ impl Default for Policy {
 
 /// Input of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Situation {
+pub struct RuleInput {
     /// Number of timeouts of this call so far (R in Dube et al. 1997). If the policy carries timeouts over, those of
     /// the call before it are included.
     pub timeouts: u32,
@@ -56,7 +56,7 @@ pub struct Situation {
 
 impl Policy {
     /// Returns the time that a call waits for its reply after a transmission.
-    pub fn wait(&self, situation: &Situation) -> Duration {
+    pub fn wait(&self, situation: &RuleInput) -> Duration {
         self.rule().wait(situation)
     }
 
@@ -81,11 +81,11 @@ impl Policy {
 /// Decisions of a policy.
 pub(crate) trait Rule: Debug {
     /// Returns the time to wait for a reply after a transmission; more than zero.
-    fn wait(&self, situation: &Situation) -> Duration;
+    fn wait(&self, situation: &RuleInput) -> Duration;
 
     /// Returns the time from the last transmission of a call to its retransmission, after an outage of the hop or the
     /// server; none if the rule ignores outages. `faded` is set if the call was sent during the outage.
-    fn resume(&self, _situation: &Situation, _faded: bool) -> Option<Duration> {
+    fn resume(&self, _situation: &RuleInput, _faded: bool) -> Option<Duration> {
         None
     }
 

@@ -37,7 +37,7 @@ pub(crate) enum Probe {
 
 /// Class of a queue in the order of service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum ServiceClass {
     /// Frames to a channel that is not marked.
     Open,
     /// A probe of a marked channel.
@@ -49,7 +49,7 @@ pub(crate) enum Standing {
 /// Place in the order of service: lower ranks come first; marked destinations have their own order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
-    standing: Standing,
+    standing: ServiceClass,
     rank: u64,
 }
 
@@ -102,16 +102,16 @@ impl Lines {
         self.by_number.get_mut(usize::from(destination.0))?.take()
     }
 
-    fn order(&mut self, standing: Standing) -> &mut BTreeSet<(u64, Destination)> {
+    fn order(&mut self, standing: ServiceClass) -> &mut BTreeSet<(u64, Destination)> {
         match standing {
-            Standing::Open => &mut self.open,
-            Standing::Due => &mut self.due,
-            Standing::Marked => &mut self.marked,
+            ServiceClass::Open => &mut self.open,
+            ServiceClass::Due => &mut self.due,
+            ServiceClass::Marked => &mut self.marked,
         }
     }
 
     /// Moves a destination to the `wanted` place, or out of the order if there is none.
-    pub(crate) fn place(&mut self, destination: Destination, wanted: Option<(Standing, u64)>) {
+    pub(crate) fn place(&mut self, destination: Destination, wanted: Option<(ServiceClass, u64)>) {
         let Some(line) = self.get_mut(destination) else {
             return;
         };

@@ -6,7 +6,7 @@ use machine::{Deadlines, Machine};
 use units::{Duration, Instant};
 
 use crate::discipline::{self, Discipline, Marks};
-use crate::lines::{Line, Lines, Probe, Standing};
+use crate::lines::{Line, Lines, Probe, ServiceClass};
 use crate::monitor::{self, Look, Monitor};
 use crate::{Config, Destination, Input, Outcome, Output, Status, Waiting};
 
@@ -128,9 +128,9 @@ impl Scheduler {
         let counts = self.discipline.marks() != Marks::Ignored;
         line.wants_probe &= counts && line.channel.is_marked;
         let standing = match line.channel.is_marked && counts {
-            false => Standing::Open,
-            true if line.wants_probe => Standing::Due,
-            true => Standing::Marked,
+            false => ServiceClass::Open,
+            true if line.wants_probe => ServiceClass::Due,
+            true => ServiceClass::Marked,
         };
         let place = line.waiting.map(|_| (standing, self.discipline.rank(line)));
         self.lines.place(destination, place);

@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 
 use crate::endpoint::Endpoint;
 use crate::entropy::draw;
-use crate::message::{self, Answer, Greeting, initiation_noise_mut};
+use crate::message::{self, HandshakePayload, InitiationPayload, initiation_noise_mut};
 use crate::noise;
 use crate::output::{Event, PeerId, Route};
 use crate::peer::{Flight, Side};
@@ -42,7 +42,7 @@ impl Endpoint {
                 silence.steps += 1;
                 probe = true;
             }
-            hopeless = silence.is_hopeless();
+            hopeless = silence.is_exhausted();
         }
         match &initiator.flight {
             Some(flight) if flight.resend_at <= now => self.send_initiation(now, id, LATER_RETRY),
@@ -106,12 +106,12 @@ impl Endpoint {
         initiator.last_stamp = stamp;
         let ephemeral = Zeroizing::new(draw(&mut *self.entropy));
         let peer = self.peers.get(&id)?;
-        let answer = Answer {
+        let answer = HandshakePayload {
             index,
             epoch: self.identity.epoch,
             features: peer.features,
         };
-        let greeting = Greeting { answer, stamp };
+        let greeting = InitiationPayload { answer, stamp };
         let local = noise::Local {
             private_key: &self.identity.private_key,
             prologue: noise::PROLOGUE,

@@ -3,45 +3,18 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use machine::{Deadlines, TokenBucket};
-use units::{Duration, Instant};
+use units::Instant;
 
 use crate::entropy::{Entropy, draw};
-use crate::farewell::GOODBYE;
 use crate::keys::{PresharedKey, PrivateKey, PublicKey};
-use crate::message::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Mac1Key, Message, NotAMessage};
+use crate::limits::Limits;
+use crate::message::{
+    DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, GOODBYE, Mac1Key, Message, ParseError,
+};
 use crate::output::{
     Counters, DropCause, Event, Output, PeerError, PeerId, Received, Route, SealError,
 };
-use crate::peer::{InitiatorState, Peer, ResponderState, Role, Sessions, Side, Silence, Slot};
-use crate::transport::Transport;
-
-/// Lifetimes of keys, and limits on handshake work. The defaults are `WireGuard`'s if it has them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Age at which the initiator replaces keys.
-    pub rekey_after: Duration,
-    /// Age at which keys expire: they neither seal nor open any more.
-    pub reject_after: Duration,
-    /// Number of datagrams sent under a key after which the initiator replaces it.
-    pub rekey_after_messages: u64,
-    /// Largest number of handshake messages a second that get a Diffie-Hellman computation: 750 are about a tenth to
-    /// a fifth of a core.
-    pub handshakes_per_second: u32,
-    /// Largest burst of handshake messages.
-    pub handshake_burst: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            rekey_after: Duration::from_secs(120),
-            reject_after: Duration::from_secs(180),
-            rekey_after_messages: 1 << 60,
-            handshakes_per_second: 750,
-            handshake_burst: 100,
-        }
-    }
-}
+use crate::peer::{InitiatorState, KeySlot, Peer, ResponderState, Role, Sessions, Side, Silence};
 
 /// Configuration of an endpoint. It holds a secret and so has no `Debug`.
 pub struct Config {
@@ -207,10 +180,10 @@ impl Endpoint {
     pub fn handle_datagram<'a>(&mut self, now: Instant, datagram: &'a mut [u8]) -> Received<'a> {
         let handled = match Message::parse(datagram) {
             Ok(Message::Data { receiver, low }) => {
-                return match self.handle_data(now, datagram, (receiver, low)) {
+                return match self.handle_data(now, datagram, receiver, low) {
                     // As the last datagram it is the newest; older keys cannot end a session.
                     Ok((peer, _, true)) if *plaintext_of(datagram) == GOODBYE => {
-                        self.hear_goodbye(peer);
+                        self.handle_goodbye(peer);
                         Received::Goodbye(peer)
                     }
                     Ok((peer, number, newest)) => Received::Data {
@@ -224,8 +197,8 @@ impl Endpoint {
             }
             Ok(Message::Initiation(initiation)) => self.handle_initiation(now, initiation),
             Ok(Message::Response(response)) => self.handle_response(now, response),
-            Err(NotAMessage::Malformed) => Err(DropCause::Malformed),
-            Err(NotAMessage::OtherVersion) => Err(DropCause::OtherVersion),
+            Err(ParseError::Malformed) => Err(DropCause::Malformed),
+            Err(ParseError::OtherVersion) => Err(DropCause::OtherVersion),
         };
         match handled {
             Ok(peer) => {
@@ -304,7 +277,8 @@ impl Endpoint {
         &mut self,
         now: Instant,
         datagram: &mut [u8],
-        (index, low): (u32, u32),
+        index: u32,
+        low: u32,
     ) -> Result<(PeerId, u64, bool), DropCause> {
         let id = *self.by_index.get(&index).ok_or(DropCause::UnknownIndex)?;
         let peer = self.peers.get_mut(&id).ok_or(DropCause::UnknownIndex)?;
@@ -316,12 +290,12 @@ impl Endpoint {
         let opened = transport.open(datagram, low)?;
         match &mut peer.side {
             Side::Initiator(initiator) => {
-                if slot == Slot::Current {
+                if slot == KeySlot::Current {
                     initiator.silence = None;
                 }
             }
             Side::Responder(_) => {
-                if slot == Slot::Next {
+                if slot == KeySlot::Next {
                     self.confirm(id);
                 }
                 if opened.length == 0 {
@@ -329,7 +303,7 @@ impl Endpoint {
                 }
             }
         }
-        let newest = opened.newest && slot != Slot::Previous;
+        let newest = opened.newest && slot != KeySlot::Previous;
         Ok((id, opened.number, newest))
     }
 
@@ -390,13 +364,6 @@ impl Endpoint {
 
     pub(crate) fn announce(&mut self, event: Event) {
         self.outputs.push_back(Output::Event(event));
-    }
-}
-
-impl Limits {
-    /// Returns true while the keys may still be used.
-    pub(crate) fn allow(&self, transport: &Transport, now: Instant) -> bool {
-        now.since(transport.terms.created) < self.reject_after && !transport.is_worn_out()
     }
 }
 

@@ -3,12 +3,10 @@
 use units::Instant;
 
 use crate::endpoint::Endpoint;
-use crate::message::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES};
+use crate::message::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, GOODBYE};
 use crate::output::{Event, PeerError, PeerId, Route};
 use crate::peer::Side;
 
-/// Plaintext of a goodbye. Every hop frame is longer.
-pub(crate) const GOODBYE: [u8; 1] = [1];
 /// Number of copies, since a goodbye is not confirmed and some may be lost. If all are lost, the keys expire.
 const COPIES: usize = 3;
 
@@ -33,7 +31,7 @@ impl Endpoint {
     }
 
     /// Drops the keys of the peer's current epoch after its goodbye. A new session needs a new handshake.
-    pub(crate) fn hear_goodbye(&mut self, id: PeerId) {
+    pub(crate) fn handle_goodbye(&mut self, id: PeerId) {
         let Some(peer) = self.peers.get_mut(&id) else {
             return;
         };

@@ -8,8 +8,8 @@ use crate::endpoint::Endpoint;
 use crate::entropy::draw;
 use crate::keys::PublicKey;
 use crate::message::{
-    self, Answer, Greeting, INITIATION_BYTES, RESPONSE_BYTES, initiation_noise, response_noise,
-    response_noise_mut, without_mac2,
+    self, HandshakePayload, INITIATION_BYTES, InitiationPayload, RESPONSE_BYTES, initiation_noise,
+    response_noise, response_noise_mut, without_mac2,
 };
 use crate::noise;
 use crate::output::{DropCause, Event, PeerId, Route};
@@ -52,7 +52,7 @@ impl Endpoint {
             peer_features: greeting.answer.features,
             created: now,
         };
-        let answer = Answer {
+        let answer = HandshakePayload {
             index: local_index,
             epoch: self.identity.epoch,
             features: peer.features,
@@ -98,12 +98,12 @@ impl Endpoint {
         if !self.budget.take(now) {
             return Err(DropCause::OverBudget);
         }
-        let mut payload = [0; Answer::BYTES];
+        let mut payload = [0; HandshakePayload::BYTES];
         flight
             .state
             .read_message(response_noise(response), &mut payload)
             .map_err(|_| DropCause::BadHandshake)?;
-        let answer = Answer::decode(&payload);
+        let answer = HandshakePayload::decode(&payload);
         let terms = Terms {
             local_index: index,
             remote_index: answer.index,
@@ -167,13 +167,13 @@ impl Endpoint {
     fn read_initiation(
         &mut self,
         initiation: &[u8; INITIATION_BYTES],
-    ) -> Result<(HandshakeState, PublicKey, Greeting), DropCause> {
+    ) -> Result<(HandshakeState, PublicKey, InitiationPayload), DropCause> {
         let mut state = noise::responder(&noise::Local {
             private_key: &self.identity.private_key,
             prologue: noise::PROLOGUE,
             ephemeral: Zeroizing::new(draw(&mut *self.entropy)),
         });
-        let mut payload = [0; Greeting::BYTES];
+        let mut payload = [0; InitiationPayload::BYTES];
         state
             .read_message(initiation_noise(initiation), &mut payload)
             .map_err(|_| DropCause::BadHandshake)?;
@@ -182,7 +182,7 @@ impl Endpoint {
             .and_then(|bytes| bytes.try_into().ok())
             .map(PublicKey::from_bytes)
             .ok_or(DropCause::BadHandshake)?;
-        Ok((state, sender, Greeting::decode(&payload)))
+        Ok((state, sender, InitiationPayload::decode(&payload)))
     }
 
     /// Returns an index that no session and no handshake has.
@@ -215,7 +215,7 @@ fn respond(
     mut state: HandshakeState,
     peer: &Peer,
     terms: Terms,
-    answer: Answer,
+    answer: HandshakePayload,
 ) -> ([u8; RESPONSE_BYTES], Transport) {
     noise::set_preshared_key(&mut state, &peer.preshared_key);
     let mut response = message::new_response(terms.remote_index);

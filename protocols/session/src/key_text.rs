@@ -10,7 +10,8 @@ use std::fmt;
 use blake2::{Blake2s256, Digest};
 use zeroize::Zeroizing;
 
-use crate::keys::KEY_BYTES;
+/// Bytes in a key of any kind.
+pub const KEY_BYTES: usize = 32;
 
 const CHECKSUM_BYTES: usize = 4;
 const CODED_BYTES: usize = KEY_BYTES + CHECKSUM_BYTES;

@@ -8,10 +8,7 @@ use snow::resolvers::{CryptoResolver, DefaultResolver};
 use zeroize::Zeroizing;
 
 use crate::entropy::{Entropy, draw};
-use crate::key_text::{self, KeyKind, ParseKeyError};
-
-/// Bytes in a key of any kind.
-pub const KEY_BYTES: usize = 32;
+use crate::key_text::{self, KEY_BYTES, KeyKind, ParseKeyError};
 
 /// The secret half of a host's X25519 key pair (RFC 7748).
 ///

@@ -16,6 +16,7 @@ mod farewell;
 mod handshake;
 mod key_text;
 mod keys;
+mod limits;
 mod message;
 mod noise;
 mod number;
@@ -24,10 +25,11 @@ mod peer;
 mod replay;
 mod transport;
 
-pub use endpoint::{Config, Endpoint, Limits, PeerConfig};
+pub use endpoint::{Config, Endpoint, PeerConfig};
 pub use entropy::Entropy;
-pub use key_text::{KeyKind, ParseKeyError};
-pub use keys::{KEY_BYTES, PresharedKey, PrivateKey, PublicKey};
+pub use key_text::{KEY_BYTES, KeyKind, ParseKeyError};
+pub use keys::{PresharedKey, PrivateKey, PublicKey};
+pub use limits::Limits;
 pub use message::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, INITIATION_BYTES, RESPONSE_BYTES};
 pub use output::{
     Counters, DropCause, Event, Output, PeerError, PeerId, Received, Route, SealError,

@@ -23,45 +23,48 @@ pub const DATA_OVERHEAD_BYTES: usize = DATA_HEADER_BYTES + TAG_BYTES;
 
 const INITIATION_HEADER: usize = 4;
 const INITIATION_NOISE: usize =
-    POINT_BYTES + (POINT_BYTES + TAG_BYTES) + (Greeting::BYTES + TAG_BYTES);
+    POINT_BYTES + (POINT_BYTES + TAG_BYTES) + (InitiationPayload::BYTES + TAG_BYTES);
 /// Bytes of a handshake initiation.
 pub const INITIATION_BYTES: usize = INITIATION_HEADER + INITIATION_NOISE + 2 * MAC_BYTES;
 
 const RESPONSE_HEADER: usize = 8;
-const RESPONSE_NOISE: usize = POINT_BYTES + (Answer::BYTES + TAG_BYTES);
+const RESPONSE_NOISE: usize = POINT_BYTES + (HandshakePayload::BYTES + TAG_BYTES);
 /// Bytes of a handshake response: fewer than the initiation's, so that it cannot serve for amplification.
 pub const RESPONSE_BYTES: usize = RESPONSE_HEADER + RESPONSE_NOISE + 2 * MAC_BYTES;
 
+/// Plaintext of a goodbye. Every hop frame is longer.
+pub(crate) const GOODBYE: [u8; 1] = [1];
+
 /// Encrypted content of the first message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Greeting {
-    /// See [`Answer`].
-    pub(crate) answer: Answer,
+pub(crate) struct InitiationPayload {
+    /// See [`HandshakePayload`].
+    pub(crate) answer: HandshakePayload,
     /// Time stamp that grows from each initiation of a host to the next, also over restarts.
     pub(crate) stamp: u64,
 }
 
-impl Greeting {
-    pub(crate) const BYTES: usize = Answer::BYTES + 8;
+impl InitiationPayload {
+    pub(crate) const BYTES: usize = HandshakePayload::BYTES + 8;
 
     pub(crate) fn encode(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
-        bytes[..Answer::BYTES].copy_from_slice(&self.answer.encode());
-        bytes[Answer::BYTES..].copy_from_slice(&self.stamp.to_le_bytes());
+        bytes[..HandshakePayload::BYTES].copy_from_slice(&self.answer.encode());
+        bytes[HandshakePayload::BYTES..].copy_from_slice(&self.stamp.to_le_bytes());
         bytes
     }
 
     pub(crate) fn decode(bytes: &[u8; Self::BYTES]) -> Self {
         Self {
-            answer: Answer::decode(bytes),
-            stamp: u64_at(bytes, Answer::BYTES),
+            answer: HandshakePayload::decode(bytes),
+            stamp: u64_at(bytes, HandshakePayload::BYTES),
         }
     }
 }
 
 /// Encrypted content of the second message, and part of the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct HandshakePayload {
     /// Receiver index of datagrams to the sender of this message.
     pub(crate) index: u32,
     /// Random number that the sender drew when it started.
@@ -70,7 +73,7 @@ pub(crate) struct Answer {
     pub(crate) features: u64,
 }
 
-impl Answer {
+impl HandshakePayload {
     pub(crate) const BYTES: usize = 20;
 
     pub(crate) fn encode(self) -> [u8; Self::BYTES] {
@@ -103,30 +106,30 @@ pub(crate) enum Message<'a> {
 }
 
 /// Reason why a datagram is no [`Message`].
-pub(crate) enum NotAMessage {
+pub(crate) enum ParseError {
     Malformed,
     OtherVersion,
 }
 
 impl<'a> Message<'a> {
-    pub(crate) fn parse(datagram: &'a [u8]) -> Result<Self, NotAMessage> {
+    pub(crate) fn parse(datagram: &'a [u8]) -> Result<Self, ParseError> {
         match datagram {
             [DATA_TYPE, ..] if datagram.len() >= DATA_OVERHEAD_BYTES => Ok(Self::Data {
                 receiver: u32_at(datagram, 1),
                 low: u32_at(datagram, 5),
             }),
             [INITIATION_TYPE | RESPONSE_TYPE, version, ..] if *version != VERSION => {
-                Err(NotAMessage::OtherVersion)
+                Err(ParseError::OtherVersion)
             }
             [INITIATION_TYPE, _, 0, 0, ..] => match datagram.try_into() {
                 Ok(whole) => Ok(Self::Initiation(whole)),
-                Err(_) => Err(NotAMessage::Malformed),
+                Err(_) => Err(ParseError::Malformed),
             },
             [RESPONSE_TYPE, _, 0, 0, ..] => match datagram.try_into() {
                 Ok(whole) => Ok(Self::Response(whole)),
-                Err(_) => Err(NotAMessage::Malformed),
+                Err(_) => Err(ParseError::Malformed),
             },
-            _ => Err(NotAMessage::Malformed),
+            _ => Err(ParseError::Malformed),
         }
     }
 }

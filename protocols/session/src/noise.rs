@@ -7,7 +7,8 @@ use snow::types::{Cipher, Dh, Hash, Random};
 use snow::{Builder, Error, HandshakeState};
 use zeroize::Zeroizing;
 
-use crate::keys::{KEY_BYTES, PresharedKey, PrivateKey, PublicKey};
+use crate::key_text::KEY_BYTES;
+use crate::keys::{PresharedKey, PrivateKey, PublicKey};
 
 /// Prologue that both sides mix in first: name and version of the protocol.
 pub(crate) const PROLOGUE: &[u8] = b"lasthop v1";

@@ -3,8 +3,8 @@
 use snow::HandshakeState;
 use units::{Duration, Instant};
 
-use crate::endpoint::Limits;
 use crate::keys::{PresharedKey, PublicKey};
+use crate::limits::Limits;
 use crate::message::{INITIATION_BYTES, Mac1Key, RESPONSE_BYTES};
 use crate::transport::Transport;
 
@@ -36,7 +36,7 @@ pub(crate) struct Sessions {
 
 /// Keys under which a datagram arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub(crate) enum KeySlot {
     Previous,
     Current,
     Next,
@@ -49,11 +49,11 @@ impl Sessions {
         next: None,
     };
 
-    pub(crate) fn by_index(&mut self, index: u32) -> Option<(Slot, &mut Transport)> {
+    pub(crate) fn by_index(&mut self, index: u32) -> Option<(KeySlot, &mut Transport)> {
         let slots = [
-            (Slot::Current, &mut self.current),
-            (Slot::Previous, &mut self.previous),
-            (Slot::Next, &mut self.next),
+            (KeySlot::Current, &mut self.current),
+            (KeySlot::Previous, &mut self.previous),
+            (KeySlot::Next, &mut self.next),
         ];
         slots.into_iter().find_map(|(slot, held)| {
             let transport = held.as_deref_mut()?;
@@ -99,7 +99,7 @@ impl Silence {
     }
 
     /// Returns true after the last step: the probes were not answered.
-    pub(crate) fn is_hopeless(self) -> bool {
+    pub(crate) fn is_exhausted(self) -> bool {
         self.steps == SILENCE_STEPS.len()
     }
 }

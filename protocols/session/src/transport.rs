@@ -4,7 +4,7 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use units::Instant;
 use zeroize::Zeroizing;
 
-use crate::keys::KEY_BYTES;
+use crate::key_text::KEY_BYTES;
 use crate::message::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, TAG_BYTES, write_data_header};
 use crate::number::expand;
 use crate::output::DropCause;

@@ -73,8 +73,8 @@ impl<P: Segment> Agent<P> {
         }
         self.flows.touch(now, &name);
         self.with(now, &name, |flow, context, effects| match origin {
-            Origin::Fixed => flow.take_from_fixed(context, (packet, &header), effects),
-            Origin::Mobile => flow.take_from_mobile(context, (packet, &header), effects),
+            Origin::Fixed => flow.take_from_fixed(context, packet, &header, effects),
+            Origin::Mobile => flow.take_from_mobile(context, packet, &header, effects),
         });
     }
 

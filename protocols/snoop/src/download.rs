@@ -34,7 +34,7 @@ pub(crate) struct Download<P> {
     /// Last acknowledgement and window of the mobile host.
     window: Window,
     recovery: Recovery,
-    needless: Needless,
+    needless: RedundantCopies,
     /// Set if the mobile host's acknowledgements report which segments arrived.
     selective: bool,
     round_trip: RoundTrip,
@@ -53,17 +53,17 @@ struct Recovery {
     until: Option<SeqNumber>,
 }
 
-/// Needless copies by the sender of segments that had arrived or were repaired already. The mobile host answers each
+/// Redundant copies by the sender of segments that had arrived or were repaired already. The mobile host answers each
 /// with a duplicate acknowledgement that shows no loss.
 #[derive(Debug, Clone, Copy, Default)]
-struct Needless {
+struct RedundantCopies {
     copies: u32,
     /// Sequence number that ends the count: once it has arrived, so have the copies, as the hop keeps order; or they
     /// were lost.
     until: Option<SeqNumber>,
 }
 
-impl Needless {
+impl RedundantCopies {
     /// Notes a copy that passes, behind everything before `highest`.
     fn note(&mut self, highest: Option<SeqNumber>) {
         self.copies = self.copies.saturating_add(1);
@@ -92,7 +92,7 @@ impl<P: Segment> Download<P> {
             highest: None,
             window: Window::NEW,
             recovery: Recovery::default(),
-            needless: Needless::default(),
+            needless: RedundantCopies::default(),
             selective: false,
             round_trip: RoundTrip::new(),
             repair_due: None,
@@ -119,7 +119,8 @@ impl<P: Segment> Download<P> {
     pub(crate) fn data(
         &mut self,
         context: &Context<'_>,
-        (packet, header): (&P, &Header),
+        packet: &P,
+        header: &Header,
         effects: &mut Effects<P>,
     ) -> DataPassage {
         let range = header.range();
@@ -149,7 +150,7 @@ impl<P: Segment> Download<P> {
             self.sender_repeated(range.start);
             effects.counters.sender_repeats += 1;
         } else {
-            self.keep(context, (packet, header, late), effects);
+            self.keep(context, packet, header, late, effects);
         }
         if late {
             self.round_trip.spoil();
@@ -175,7 +176,9 @@ impl<P: Segment> Download<P> {
     fn keep(
         &mut self,
         context: &Context<'_>,
-        (packet, header, late): (&P, &Header, bool),
+        packet: &P,
+        header: &Header,
+        late: bool,
         effects: &mut Effects<P>,
     ) {
         let config = context.config;
@@ -241,7 +244,7 @@ impl<P: Segment> Download<P> {
         self.repair_due = None;
         self.persist_due = None;
         self.recovery = Recovery::default();
-        self.needless = Needless::default();
+        self.needless = RedundantCopies::default();
         let open = self.window.last().filter(|last| last.window > 0);
         let number = open.map(|last| last.acknowledgment);
         if number.is_some_and(|number| self.repair(context, number, effects)) {

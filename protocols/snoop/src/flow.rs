@@ -39,7 +39,8 @@ impl<P: Segment> Flow<P> {
     pub(crate) fn take_from_fixed(
         &mut self,
         context: &Context<'_>,
-        (packet, header): (P, &Header),
+        packet: P,
+        header: &Header,
         effects: &mut Effects<P>,
     ) {
         let synchronizes = header.flags.contains(TcpFlags::SYN);
@@ -49,7 +50,7 @@ impl<P: Segment> Flow<P> {
         }
         let mut passage = DataPassage::Forward;
         if !synchronizes && header.occupies() {
-            passage = self.download.data(context, (&packet, header), effects);
+            passage = self.download.data(context, &packet, header, effects);
         }
         if header.flags.contains(TcpFlags::FIN) {
             self.fixed_end = Some(header.range().end);
@@ -80,7 +81,8 @@ impl<P: Segment> Flow<P> {
     pub(crate) fn take_from_mobile(
         &mut self,
         context: &Context<'_>,
-        (packet, header): (P, &Header),
+        packet: P,
+        header: &Header,
         effects: &mut Effects<P>,
     ) {
         let synchronizes = header.flags.contains(TcpFlags::SYN);

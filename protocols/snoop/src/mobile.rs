@@ -122,7 +122,7 @@ impl<P: Segment> Mobile<P> {
             if header.flags.contains(TcpFlags::RST) || header.flags.contains(TcpFlags::SYN) {
                 self.forget(&name);
             } else if header.occupies() {
-                self.keep(now, name, (&packet, &header));
+                self.keep(now, name, &packet, &header);
             }
         }
         self.outputs.push_back(MobileOutput::ToAir {
@@ -131,7 +131,7 @@ impl<P: Segment> Mobile<P> {
         });
     }
 
-    fn keep(&mut self, now: Instant, name: FlowName, (packet, header): (&P, &Header)) {
+    fn keep(&mut self, now: Instant, name: FlowName, packet: &P, header: &Header) {
         if !self.flows.contains(&name) {
             let sender = Sender {
                 cache: Cache::new(),

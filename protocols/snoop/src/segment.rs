@@ -94,7 +94,7 @@ impl Header {
     }
 
     /// Returns true if the options report that data beyond the acknowledgement number have arrived.
-    pub(crate) fn tells_of_arrival(&self) -> bool {
+    pub(crate) fn reports_arrival(&self) -> bool {
         let number = self.acknowledgment;
         let block = self.options.sack.iter().any(|block| number < block.start);
         block || self.options.cause.is_some_and(|cause| number < cause)

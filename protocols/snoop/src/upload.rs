@@ -129,7 +129,7 @@ impl Upload {
         self.holes.retain(|hole| number < hole.range.end);
         let duplicate = ahead == 0
             && header.is_pure_acknowledgment()
-            && last.is_some_and(|last| last.window == header.window || header.tells_of_arrival());
+            && last.is_some_and(|last| last.window == header.window || header.reports_arrival());
         let mode = context.config.explicit_loss;
         // A mark beside SMART's cause would read as a negative acknowledgement.
         let unmarkable = mode == ExplicitLoss::Off || header.options.cause.is_some();

@@ -30,7 +30,7 @@ pub struct HopCondition {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Because {
+pub enum Cause {
     /// Too few packets have crossed the hop for a measurement.
     #[default]
     Unmeasured,
@@ -44,7 +44,7 @@ pub enum Because {
     Lossy,
 }
 
-impl Because {
+impl Cause {
     /// All reasons.
     pub const ALL: [Self; 5] = [
         Self::Unmeasured,
@@ -66,7 +66,7 @@ pub struct Choice {
     /// True if they cross as streams.
     pub split: bool,
     /// Reason for the choice.
-    pub because: Because,
+    pub because: Cause,
     /// Condition of the hop at that time.
     #[serde(flatten)]
     pub hop: HopCondition,
@@ -77,11 +77,11 @@ impl Choice {
     pub fn of(hop: HopCondition) -> Self {
         let lossy = Probability::ratio(LOSSY, LOSSY_OF);
         let because = match (hop.round_trip, hop.loss) {
-            (Some(round_trip), _) if round_trip >= LONG => Because::Long,
-            (Some(round_trip), _) if round_trip < SHORT => Because::Short,
-            (Some(_), Some(loss)) if loss >= lossy => Because::Lossy,
-            (Some(_), Some(_)) => Because::Clean,
-            _ => Because::Unmeasured,
+            (Some(round_trip), _) if round_trip >= LONG => Cause::Long,
+            (Some(round_trip), _) if round_trip < SHORT => Cause::Short,
+            (Some(_), Some(loss)) if loss >= lossy => Cause::Lossy,
+            (Some(_), Some(_)) => Cause::Clean,
+            _ => Cause::Unmeasured,
         };
         Self {
             split: because.splits(),
@@ -95,7 +95,7 @@ impl Choice {
 mod tests {
     use super::*;
 
-    fn choose(round_trip: Option<u64>, loss: Option<u64>) -> Because {
+    fn choose(round_trip: Option<u64>, loss: Option<u64>) -> Cause {
         let hop = HopCondition {
             round_trip: round_trip.map(Duration::from_millis),
             loss: loss.map(|permille| Probability::ratio(permille, 1_000)),
@@ -105,21 +105,18 @@ mod tests {
 
     #[test]
     fn a_stream_pays_on_long_hops_and_on_lossy_ones_that_are_not_short() {
-        assert_eq!(choose(Some(100), Some(0)), Because::Long);
-        assert_eq!(choose(Some(600), None), Because::Long, "that suffices");
-        assert_eq!(choose(Some(30), Some(50)), Because::Lossy);
-        assert_eq!(choose(Some(30), Some(0)), Because::Clean);
-        assert_eq!(choose(Some(2), Some(50)), Because::Short);
-        let split: Vec<_> = Because::ALL
-            .into_iter()
-            .filter(|one| one.splits())
-            .collect();
-        assert_eq!(split, [Because::Long, Because::Lossy]);
+        assert_eq!(choose(Some(100), Some(0)), Cause::Long);
+        assert_eq!(choose(Some(600), None), Cause::Long, "that suffices");
+        assert_eq!(choose(Some(30), Some(50)), Cause::Lossy);
+        assert_eq!(choose(Some(30), Some(0)), Cause::Clean);
+        assert_eq!(choose(Some(2), Some(50)), Cause::Short);
+        let split: Vec<_> = Cause::ALL.into_iter().filter(|one| one.splits()).collect();
+        assert_eq!(split, [Cause::Long, Cause::Lossy]);
     }
 
     #[test]
     fn who_does_not_know_the_hop_leaves_tcp_alone() {
-        assert_eq!(choose(None, None), Because::Unmeasured);
-        assert_eq!(choose(Some(30), None), Because::Unmeasured);
+        assert_eq!(choose(None, None), Cause::Unmeasured);
+        assert_eq!(choose(Some(30), None), Cause::Unmeasured);
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::SeqNumber;
 use wire::flow::Ends;
 
-use crate::{Because, Choice};
+use crate::{Cause, Choice};
 
 /// Number of choices that are kept, so that a repeated request goes the same way.
 const REMEMBERED: usize = 4_096;
@@ -30,7 +30,7 @@ pub struct Chosen {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
     /// Reason of the choice.
-    pub because: Because,
+    pub because: Cause,
     /// True if they were split.
     pub split: bool,
     /// Number of connections.
@@ -49,7 +49,7 @@ pub struct ChoiceStatus {
 /// Recent choices.
 #[derive(Debug, Default)]
 pub(crate) struct Choices {
-    counts: [u64; Because::ALL.len()],
+    counts: [u64; Cause::ALL.len()],
     by_ends: BTreeMap<Ends, (SeqNumber, Choice)>,
     /// Connections in the order of their choices.
     order: VecDeque<Ends>,
@@ -86,7 +86,7 @@ impl Choices {
                 choice,
             })
         });
-        let counts = Because::ALL.into_iter().zip(self.counts);
+        let counts = Cause::ALL.into_iter().zip(self.counts);
         let counts = counts.map(|(because, connections)| Count {
             because,
             split: because.splits(),
@@ -110,7 +110,7 @@ mod tests {
         }
     }
 
-    fn because(because: Because) -> Choice {
+    fn because(because: Cause) -> Choice {
         Choice {
             split: because.splits(),
             because,
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    fn count(status: &ChoiceStatus, because: Because) -> u64 {
+    fn count(status: &ChoiceStatus, because: Cause) -> u64 {
         let mut counts = status.counts.iter();
         counts
             .find(|count| count.because == because)
@@ -130,21 +130,21 @@ mod tests {
     fn a_request_that_comes_again_goes_as_before() {
         let mut choices = Choices::default();
         let (first, second) = (SeqNumber(7), SeqNumber(8));
-        assert!(choices.splits(ends(1), first, because(Because::Lossy)));
-        assert!(choices.splits(ends(1), first, because(Because::Clean)));
-        assert!(!choices.splits(ends(1), second, because(Because::Clean)));
+        assert!(choices.splits(ends(1), first, because(Cause::Lossy)));
+        assert!(choices.splits(ends(1), first, because(Cause::Clean)));
+        assert!(!choices.splits(ends(1), second, because(Cause::Clean)));
         let status = choices.status().unwrap();
         assert_eq!(status.latest.len(), 1);
         assert!(!status.latest[0].choice.split);
-        assert_eq!(count(&status, Because::Lossy), 1);
-        assert_eq!(count(&status, Because::Clean), 1);
+        assert_eq!(count(&status, Cause::Lossy), 1);
+        assert_eq!(count(&status, Cause::Clean), 1);
     }
 
     #[test]
     fn a_flood_of_requests_is_forgotten() {
         let mut choices = Choices::default();
         for port in 0..10_000 {
-            choices.splits(ends(port), SeqNumber(1), because(Because::Long));
+            choices.splits(ends(port), SeqNumber(1), because(Cause::Long));
         }
         assert_eq!(
             (choices.order.len(), choices.by_ends.len()),
@@ -153,6 +153,6 @@ mod tests {
         let status = choices.status().unwrap();
         assert_eq!(status.latest.len(), TOLD);
         assert_eq!(status.latest[0].source.port(), 9_999);
-        assert_eq!(count(&status, Because::Long), 10_000);
+        assert_eq!(count(&status, Cause::Long), 10_000);
     }
 }

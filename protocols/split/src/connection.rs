@@ -11,7 +11,7 @@ pub(crate) type StreamName = (usize, StreamId);
 
 /// Origin of a connection.
 #[derive(Debug)]
-pub(crate) enum Asker {
+pub(crate) enum Requester {
     /// A packet, which is held.
     Packet {
         /// Initial sequence number of the packet, which identifies copies of one request.
@@ -28,7 +28,7 @@ pub(crate) enum Asker {
 #[derive(Debug)]
 pub(crate) enum Stage {
     /// The request was sent to the destination.
-    Asking(Asker),
+    Asking(Requester),
     /// The destination has answered, and the held request was passed to the listener, which is to accept it.
     LetIn,
     /// Both halves exist.
@@ -84,10 +84,10 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Returns a connection that was requested.
-    pub(crate) fn asked(ends: Ends, asker: Side, owner: usize, by: Asker) -> Self {
+    pub(crate) fn asked(ends: Ends, asker: Side, owner: usize, by: Requester) -> Self {
         let stream = match by {
-            Asker::Packet { .. } | Asker::Accepted => None,
-            Asker::Stream(name) => Some(name),
+            Requester::Packet { .. } | Requester::Accepted => None,
+            Requester::Stream(name) => Some(name),
         };
         Self {
             ends,

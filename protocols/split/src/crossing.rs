@@ -9,7 +9,7 @@ use crate::{End, Mobile, Scope};
 
 /// State of the ways to one mobile host.
 #[derive(Debug)]
-pub(crate) struct Crossing {
+pub(crate) struct PeerPath {
     pub(crate) peer: usize,
     /// Profile of its streams, while there are any.
     pub(crate) profile: Option<Profile>,
@@ -17,7 +17,7 @@ pub(crate) struct Crossing {
     pub(crate) scope: Scope,
 }
 
-impl Crossing {
+impl PeerPath {
     /// Returns the state of a mobile host without streams.
     pub(crate) fn new(mobile: &Mobile) -> Self {
         Self {

@@ -33,7 +33,7 @@ mod shares;
 mod splitter;
 
 use association::{Profile, StreamNews, StreamRequest};
-pub use choice::{Because, Choice, HopCondition};
+pub use choice::{Cause, Choice, HopCondition};
 pub use choices::{ChoiceStatus, Chosen, Count};
 pub use config::{Config, End, Mobile, Scope};
 pub use counters::{Carried, Counters, SplitStatus};

@@ -45,7 +45,7 @@ struct HalfOpen {
 }
 
 impl HalfOpen {
-    fn insert(&mut self, id: BindingId, (now, host): (Instant, IpAddr)) {
+    fn insert(&mut self, id: BindingId, now: Instant, host: IpAddr) {
         self.asked.insert(id, (now, host));
         *self.by_host.entry(host).or_default() += 1;
     }
@@ -68,7 +68,7 @@ impl HalfOpen {
 
     /// Returns the connection to evict for a new one with `host`: the oldest with the host that has most of them, at
     /// once if that has many more than `host`, otherwise if it was not answered in time.
-    fn dispensable(&self, now: Instant, host: IpAddr) -> Option<BindingId> {
+    fn victim(&self, now: Instant, host: IpAddr) -> Option<BindingId> {
         let most = *self.by_host.values().max()?;
         let mut asked = self.asked.iter();
         // Never one with a host of few, even if its answer is slow: it may be on its way.
@@ -98,21 +98,23 @@ impl Shares {
     pub(crate) fn take(
         &mut self,
         now: Instant,
-        (id, owner): (BindingId, usize),
-        (asker, host): (Side, IpAddr),
+        id: BindingId,
+        owner: usize,
+        asker: Side,
+        host: IpAddr,
     ) -> bool {
         if !self.has_room(owner) {
             return false;
         }
         match asker {
-            Side::Mobile => self.each[owner].half_open.insert(id, (now, host)),
+            Side::Mobile => self.each[owner].half_open.insert(id, now, host),
             Side::Fixed => {
                 let most = self.most.div_ceil(HALF_OPEN);
                 let by_one = self.half_open.with(host);
                 if self.half_open.asked.len() >= most || by_one >= most.div_ceil(BY_ONE) {
                     return false;
                 }
-                self.half_open.insert(id, (now, host));
+                self.half_open.insert(id, now, host);
             }
         }
         self.all += 1;
@@ -131,7 +133,7 @@ impl Shares {
         if self.has_room(owner) {
             return None;
         }
-        let id = self.each[owner].half_open.dispensable(now, host)?;
+        let id = self.each[owner].half_open.victim(now, host)?;
         self.give_back(id, owner);
         self.evicted.insert(id);
         Some(id)
@@ -170,13 +172,13 @@ mod tests {
     }
 
     /// Takes a connection of mobile host `owner` with the fixed host `with` under this name, requested by `asker`.
-    fn take(shares: &mut Shares, (id, owner): (u64, usize), asker: Side, with: u64) -> bool {
-        shares.take(START, (BindingId(id), owner), (asker, host(with)))
+    fn take(shares: &mut Shares, id: u64, owner: usize, asker: Side, with: u64) -> bool {
+        shares.take(START, BindingId(id), owner, asker, host(with))
     }
 
     /// Returns the number of connections that a mobile host gets until it is refused, under names from `first` on.
     fn taken(shares: &mut Shares, first: u64, owner: usize) -> usize {
-        let got = (first..).take_while(|id| take(shares, (*id, owner), Side::Mobile, *id));
+        let got = (first..).take_while(|id| take(shares, *id, owner, Side::Mobile, *id));
         got.count()
     }
 
@@ -187,32 +189,32 @@ mod tests {
         assert_eq!(taken(&mut shares, 100, 1), 24);
         assert_eq!(taken(&mut shares, 200, 2), 12);
         shares.give_back(BindingId(0), 0);
-        assert!(!take(&mut shares, (1_000, 0), Side::Mobile, 0));
-        assert!(take(&mut shares, (1_000, 2), Side::Mobile, 0));
+        assert!(!take(&mut shares, 1_000, 0, Side::Mobile, 0));
+        assert!(take(&mut shares, 1_000, 2, Side::Mobile, 0));
     }
 
     #[test]
     fn a_flood_of_fixed_hosts_leaves_what_stands_and_what_mobile_hosts_ask_for() {
         let mut shares = Shares::new(96, 1);
-        let got = (0..50).take_while(|id| take(&mut shares, (*id, 0), Side::Fixed, *id));
+        let got = (0..50).take_while(|id| take(&mut shares, *id, 0, Side::Fixed, *id));
         assert_eq!(got.count(), 24);
-        assert!(take(&mut shares, (100, 0), Side::Mobile, 0));
+        assert!(take(&mut shares, 100, 0, Side::Mobile, 0));
         shares.stands(BindingId(3), 0);
-        assert!(take(&mut shares, (101, 0), Side::Fixed, 101));
+        assert!(take(&mut shares, 101, 0, Side::Fixed, 101));
         shares.give_back(BindingId(4), 0);
-        assert!(take(&mut shares, (102, 0), Side::Fixed, 102));
-        assert!(!take(&mut shares, (103, 0), Side::Fixed, 103));
+        assert!(take(&mut shares, 102, 0, Side::Fixed, 102));
+        assert!(!take(&mut shares, 103, 0, Side::Fixed, 103));
     }
 
     #[test]
     fn one_fixed_host_leaves_most_of_that_to_others() {
         let mut shares = Shares::new(96, 1);
-        let got = (0..50).take_while(|id| take(&mut shares, (*id, 0), Side::Fixed, 7));
+        let got = (0..50).take_while(|id| take(&mut shares, *id, 0, Side::Fixed, 7));
         assert_eq!(got.count(), 6);
-        assert!(take(&mut shares, (100, 0), Side::Fixed, 8));
-        assert!(!take(&mut shares, (101, 0), Side::Fixed, 7));
+        assert!(take(&mut shares, 100, 0, Side::Fixed, 8));
+        assert!(!take(&mut shares, 101, 0, Side::Fixed, 7));
         shares.stands(BindingId(2), 0);
-        assert!(take(&mut shares, (101, 0), Side::Fixed, 7));
+        assert!(take(&mut shares, 101, 0, Side::Fixed, 7));
         (0..6).for_each(|id| shares.give_back(BindingId(id), 0));
         shares.give_back(BindingId(100), 0);
         shares.give_back(BindingId(101), 0);
@@ -226,17 +228,17 @@ mod tests {
         let mut shares = Shares::new(96, 1);
         for id in 0..48 {
             assert_eq!(shares.make_room(START, 0, host(7)), None);
-            assert!(take(&mut shares, (id, 0), Side::Mobile, 7));
+            assert!(take(&mut shares, id, 0, Side::Mobile, 7));
         }
-        assert!(!take(&mut shares, (48, 0), Side::Mobile, 8));
+        assert!(!take(&mut shares, 48, 0, Side::Mobile, 8));
         // More of the same must wait, others need not.
         assert_eq!(shares.make_room(START, 0, host(7)), None);
         assert_eq!(shares.make_room(START, 0, host(8)), Some(BindingId(0)));
-        assert!(take(&mut shares, (48, 0), Side::Mobile, 8));
+        assert!(take(&mut shares, 48, 0, Side::Mobile, 8));
         assert_eq!(shares.make_room(START + ANSWERED, 0, host(7)), None);
         let later = START + ANSWERED + ANSWERED_BY_ONE;
         assert_eq!(shares.make_room(later, 0, host(7)), Some(BindingId(1)));
-        assert!(take(&mut shares, (49, 0), Side::Mobile, 7));
+        assert!(take(&mut shares, 49, 0, Side::Mobile, 7));
         // Each is given back once.
         (0..50).for_each(|id| shares.give_back(BindingId(id), 0));
         assert_eq!((shares.all, shares.each[0].connections), (0, 0));
@@ -246,15 +248,15 @@ mod tests {
     #[test]
     fn a_slow_answer_is_waited_for_while_another_host_has_more_that_are_not_answered() {
         let mut shares = Shares::new(96, 1);
-        assert!(take(&mut shares, (0, 0), Side::Mobile, 8));
+        assert!(take(&mut shares, 0, 0, Side::Mobile, 8));
         for id in 1..48 {
-            assert!(take(&mut shares, (id, 0), Side::Mobile, 7));
+            assert!(take(&mut shares, id, 0, Side::Mobile, 7));
         }
         for id in 48..90 {
             let later = START + ANSWERED_BY_ONE * id;
             let gone = shares.make_room(later, 0, host(7));
             assert_eq!(gone, Some(BindingId(id - 47)));
-            assert!(take(&mut shares, (id, 0), Side::Mobile, 7));
+            assert!(take(&mut shares, id, 0, Side::Mobile, 7));
         }
     }
 
@@ -279,9 +281,9 @@ mod tests {
     #[test]
     fn one_connection_is_room_for_one() {
         let mut shares = Shares::new(1, 2);
-        assert!(take(&mut shares, (0, 1), Side::Fixed, 0));
-        assert!(!take(&mut shares, (1, 0), Side::Mobile, 0));
+        assert!(take(&mut shares, 0, 1, Side::Fixed, 0));
+        assert!(!take(&mut shares, 1, 0, Side::Mobile, 0));
         shares.give_back(BindingId(0), 1);
-        assert!(take(&mut shares, (2, 0), Side::Mobile, 0));
+        assert!(take(&mut shares, 2, 0, Side::Mobile, 0));
     }
 }

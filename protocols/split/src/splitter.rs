@@ -14,7 +14,7 @@ use wire::flow::Ends;
 use crate::choices::Choices;
 use crate::connection::{Connection, Stage, StreamName};
 use crate::counters::{Carried, SplitStatus};
-use crate::crossing::Crossing;
+use crate::crossing::PeerPath;
 use crate::guard::{Guard, Secret};
 use crate::shares::Shares;
 use crate::{Config, Counters, End, Found, Input, Mobile, Output, SystemEvent, SystemRequest};
@@ -28,7 +28,7 @@ const ENDING: Duration = Duration::from_secs(120);
 pub struct Splitter<C> {
     pub(crate) end: End,
     pub(crate) mobiles: Vec<Mobile>,
-    pub(crate) crossings: Vec<Crossing>,
+    pub(crate) crossings: Vec<PeerPath>,
     pub(crate) secret: Secret,
     accepts_at_once: bool,
     redirector: Redirector<C>,
@@ -75,7 +75,7 @@ impl<C: Content + Default> Splitter<C> {
                 idle: config.idle,
             }),
             end: config.end,
-            crossings: config.mobiles.iter().map(Crossing::new).collect(),
+            crossings: config.mobiles.iter().map(PeerPath::new).collect(),
             mobiles: config.mobiles,
             secret: Secret(config.secret),
             accepts_at_once: config.accepts_at_once,

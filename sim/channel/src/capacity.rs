@@ -55,7 +55,7 @@ impl Link {
     fn transmitted(&self, direction: Direction, seed: u64, span: Range<Instant>) -> Option<Bytes> {
         if let Some(config) = self.process(direction) {
             let process = Process::new(config, seed, direction);
-            return Some(process.carried((span.start, span.end)));
+            return Some(process.carried(span.start, span.end));
         }
         if let Some(trace) = self.trace(direction) {
             let count = trace

@@ -3,81 +3,16 @@
 use std::collections::VecDeque;
 
 use machine::{Machine, earlier};
-use units::{Bytes, Duration, Instant};
+use units::{Duration, Instant};
 
 use crate::config::Medium;
-use crate::counters::{Amount, Counters};
+use crate::counters::{Amount, Cause, Counters};
 use crate::errors::{ErrorModel, StateChange, Timeline};
 use crate::lane::{Flight, Lane, Packet};
 use crate::link::Link;
 use crate::pacer::Pacer;
+use crate::traffic::{Input, Output};
 use crate::{Direction, PerDirection};
-
-/// An input of a channel.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input<T> {
-    /// A packet for the channel.
-    Send {
-        /// Direction of the packet.
-        direction: Direction,
-        /// Size on the air: that of its Ethernet frame.
-        size: Bytes,
-        /// Content of the packet.
-        payload: T,
-    },
-    /// A packet that goes ahead of the queue, after others that went ahead of it.
-    SendAhead {
-        /// Direction of the packet.
-        direction: Direction,
-        /// Size on the air: that of its Ethernet frame.
-        size: Bytes,
-        /// Content of the packet.
-        payload: T,
-    },
-}
-
-/// Reason why a packet does not arrive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// The queue was full when it arrived there.
-    QueueFull,
-    /// It is longer than the MTU of the direction.
-    TooLong,
-    /// It was lost on the air; reported when it would have arrived.
-    Air,
-    /// It exceeded the limits of a policer.
-    Policer,
-    /// It was damaged on its way, which its checksum shows; reported when it would have arrived.
-    Damage,
-}
-
-/// An output of a channel.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Output<T> {
-    /// A packet arrives.
-    Deliver {
-        /// Direction of the packet.
-        direction: Direction,
-        /// Content of the packet.
-        payload: T,
-    },
-    /// A packet is lost.
-    Drop {
-        /// Direction of the packet.
-        direction: Direction,
-        /// Content of the packet.
-        payload: T,
-        /// Reason of the loss.
-        cause: Cause,
-    },
-    /// The state of a direction changes; only from a channel [with state notes](Channel::with_state_notes).
-    State {
-        /// Direction whose state changes.
-        direction: Direction,
-        /// The change of state.
-        change: StateChange,
-    },
-}
 
 /// The channel between two hosts, which carries payloads of type `T`.
 ///

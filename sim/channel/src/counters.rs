@@ -1,6 +1,5 @@
 //! Counters of a channel.
 
-use crate::channel::Cause;
 use units::{Bytes, Duration};
 
 /// Number of packets and the sum of their bytes.
@@ -23,6 +22,21 @@ impl Amount {
         self.packets -= 1;
         self.bytes -= size;
     }
+}
+
+/// Reason why a packet does not arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The queue was full when it arrived there.
+    QueueFull,
+    /// It is longer than the MTU of the direction.
+    TooLong,
+    /// It was lost on the air; reported when it would have arrived.
+    Air,
+    /// It exceeded the limits of a policer.
+    Policer,
+    /// It was damaged on its way, which its checksum shows; reported when it would have arrived.
+    Damage,
 }
 
 /// Counters of the packets of one direction.

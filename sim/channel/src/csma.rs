@@ -65,7 +65,7 @@ pub enum Heard<T> {
         /// The frame.
         frame: Frame<T>,
         /// Result of the frame.
-        fate: Fate,
+        fate: TransmitResult,
         /// Time for which the card used the medium for it, including acknowledgements and failed attempts.
         airtime: Duration,
     },
@@ -80,7 +80,7 @@ pub enum Heard<T> {
 
 /// Result of a frame as its sender's card knows it; only the receiver could know the reason of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum TransmitResult {
     /// It was acknowledged.
     Acknowledged,
     /// Its last attempt collided with another station's frame.
@@ -140,7 +140,7 @@ impl Contention {
 enum Event<T> {
     Arrives(Frame<T>),
     /// A card knows the result of its attempt.
-    Over(Station, Fate),
+    Over(Station, TransmitResult),
     /// A checksum fails at a station; true if other frames collided with that frame.
     Damaged(Station, bool),
 }
@@ -319,9 +319,16 @@ impl<T: Clone> CsmaAir<T> {
         }
         if turn.acknowledged {
             self.counters.useful += lasted;
-            self.later(turn.ends, Event::Over(station, Fate::Acknowledged));
+            self.later(
+                turn.ends,
+                Event::Over(station, TransmitResult::Acknowledged),
+            );
         } else {
-            let fate = if alone { Fate::Lost } else { Fate::Collided };
+            let fate = if alone {
+                TransmitResult::Lost
+            } else {
+                TransmitResult::Collided
+            };
             let patience = self.config.gap + self.config.answer() + self.config.slot;
             self.later(turn.ends + patience, Event::Over(station, fate));
         }
@@ -334,11 +341,11 @@ impl<T: Clone> CsmaAir<T> {
     }
 
     /// Handles the result of an attempt, which the card now knows.
-    fn over(&mut self, now: Instant, station: Station, fate: Fate) {
+    fn over(&mut self, now: Instant, station: Station, fate: TransmitResult) {
         let Some(mut card) = self.cards.remove(&station) else {
             return;
         };
-        if fate != Fate::Acknowledged && card.tries <= self.config.retries {
+        if fate != TransmitResult::Acknowledged && card.tries <= self.config.retries {
             card.window = (card.window * 2 + 1).min(self.config.window_max);
             let slots = self.draw(card.window);
             card.contends = Some(Contention { since: now, slots });
@@ -346,7 +353,7 @@ impl<T: Clone> CsmaAir<T> {
             self.find_next_start();
             return;
         }
-        if fate == Fate::Acknowledged {
+        if fate == TransmitResult::Acknowledged {
             self.counters.acknowledged += 1;
         } else {
             self.counters.failed += 1;

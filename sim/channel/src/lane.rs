@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use units::{Bytes, Instant};
 
 use crate::Direction;
-use crate::channel::{Cause, Output};
-use crate::counters::{Amount, Counters};
+use crate::counters::{Amount, Cause, Counters};
 use crate::errors::ErrorModel;
 use crate::journey::{End, Journey};
 use crate::link::Link;
 use crate::pacer::Pacer;
 use crate::plan::Plan;
+use crate::traffic::Output;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Lane<T> {

@@ -10,6 +10,7 @@
 //! State changes of the error models that work in time depend on the seed alone, so two schemes that are compared meet
 //! the same fades.
 
+mod airtime;
 mod capacity;
 mod channel;
 mod config;
@@ -29,11 +30,12 @@ mod plan;
 mod problem;
 mod process;
 pub mod shared;
+mod traffic;
 
-pub use channel::{Cause, Channel, Input, Output};
+pub use channel::Channel;
 pub use config::{DirectionConfig, LinkConfig, Medium, StepConfig};
-pub use counters::{Amount, Counters};
-pub use csma::{CsmaAir, CsmaConfig, CsmaCounters, Fate, Frame, Heard, Station};
+pub use counters::{Amount, Cause, Counters};
+pub use csma::{CsmaAir, CsmaConfig, CsmaCounters, Frame, Heard, Station, TransmitResult};
 pub use direction::{Direction, PerDirection};
 pub use journey::{
     FaultsConfig, JitterConfig, PolicerConfig, RetriesConfig, TrainsConfig, UniformConfig,
@@ -45,3 +47,4 @@ pub use outages::Outage;
 pub use plan::{Plan, QueueBound, Rate, Step};
 pub use problem::LinkError;
 pub use process::{Chances, MarkovRateConfig, ProcessConfig, RateStateConfig, WalkConfig};
+pub use traffic::{Input, Output};

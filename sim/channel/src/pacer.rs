@@ -1,10 +1,11 @@
-//! The time at which the air is free, and the time that a packet occupies it.
+//! The transmission of packets one after the other, at a rate or at delivery opportunities.
 
 use std::sync::Arc;
 
 use units::{Bytes, Duration, Instant};
 
 use crate::Direction;
+use crate::airtime::Airtime;
 use crate::link::Link;
 use crate::opportunities::{OPPORTUNITY, Opportunities};
 use crate::plan::{Plan, Rate};
@@ -12,15 +13,6 @@ use crate::process::Process;
 
 const NANOS: u128 = 1_000_000_000;
 const END_OF_TIME: Instant = Instant::from_nanos(u64::MAX);
-
-/// The time that one packet occupies the air.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Airtime {
-    /// Start of the transmission.
-    pub(crate) start: Instant,
-    /// End of the transmission of its last bit.
-    pub(crate) finish: Instant,
-}
 
 /// Transmission of packets one after the other.
 #[derive(Debug, Clone)]

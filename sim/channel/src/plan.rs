@@ -3,8 +3,7 @@
 use serde::Deserialize;
 use units::{BitRate, Bytes, Duration, Instant, ParseQuantityError};
 
-use crate::channel::Cause;
-use crate::counters::Amount;
+use crate::counters::{Amount, Cause};
 use crate::mtu::Mtu;
 
 /// Rate at which packets are transmitted.

@@ -335,7 +335,7 @@ impl Process {
     }
 
     /// Returns the bytes that pass from `start` to before `end`.
-    pub(crate) fn carried(mut self, (start, end): (Instant, Instant)) -> Bytes {
+    pub(crate) fn carried(mut self, start: Instant, end: Instant) -> Bytes {
         self.skip_to(start);
         let mut carried = Bytes::ZERO;
         while self.upcoming < end {

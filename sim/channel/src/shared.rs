@@ -5,11 +5,12 @@ use std::collections::VecDeque;
 use machine::{Machine, RandomStream};
 use units::{Bytes, Duration, Instant};
 
+use crate::airtime::Airtime;
 use crate::config::Medium;
 use crate::counters::{Amount, Counters};
 use crate::errors::{ErrorModel, Timeline};
 use crate::link::Link;
-use crate::pacer::{Airtime, Pacer};
+use crate::pacer::Pacer;
 use crate::{Cause, Direction, PerDirection};
 
 /// A packet for the channel.

@@ -12,7 +12,8 @@ pub struct Peer(pub u64);
 /// An input of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// A message arrives: one datagram, or one record of a stream without its marks (see [`Stream`](crate::Stream)).
+    /// A message arrives: one datagram, or one record of a stream without its marks (see
+    /// [`RecordStream`](crate::RecordStream)).
     Received {
         /// Sender of the message.
         from: Peer,
@@ -60,12 +61,12 @@ pub enum Fault {
         calls: u32,
     },
     /// The server gives false answers, or true ones again.
-    Lie(Option<Lie>),
+    FalseAnswer(Option<FalseAnswer>),
 }
 
 /// False answer of a hostile server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lie {
+pub enum FalseAnswer {
     /// Directory listings contain names outside of the directory: `../` before each.
     SlashNames,
     /// Directory listings contain names of 4,095 bytes.

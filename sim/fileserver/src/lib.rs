@@ -4,7 +4,7 @@
 //! [`Server`] is the machine. It follows the rules of UNIX, and separates stable data from data that a crash loses
 //! ([`Input::Restart`]). It has a reply cache like real servers (keyed on client, address, and the bytes of the call; a
 //! copy of a call in progress is dropped), simulates service times ([`Service`]), and produces on demand the faults of
-//! a lossy network ([`Faults`]) and of a hostile server ([`Lie`]).
+//! a lossy network ([`Faults`]) and of a hostile server ([`FalseAnswer`]).
 //!
 //! There is no access control: every caller may do everything, like root at an export with `no_root_squash`. New files
 //! belong to their creator, and modes are kept but not enforced.
@@ -49,7 +49,7 @@ mod stream;
 
 pub use config::{Config, ConfigError, Faults, Service};
 pub use counters::{Counters, Injected};
-pub use events::{Fault, Input, Lie, Output, Peer};
+pub use events::{FalseAnswer, Fault, Input, Output, Peer};
 pub use server::Server;
 pub use storage::{Item, Tree};
-pub use stream::Stream;
+pub use stream::RecordStream;

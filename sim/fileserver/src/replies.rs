@@ -23,7 +23,7 @@ pub(crate) struct Key {
 
 /// State of a call in the cache.
 #[derive(Debug, Clone)]
-pub(crate) enum Known {
+pub(crate) enum CacheState {
     /// The call is unknown.
     New,
     /// The call is waiting, or being executed.
@@ -68,11 +68,11 @@ impl ReplyCache {
         })
     }
 
-    pub(crate) fn look_up(&self, key: Key) -> Known {
+    pub(crate) fn look_up(&self, key: Key) -> CacheState {
         match self.calls.get(&key) {
-            None => Known::New,
-            Some(None) => Known::Underway,
-            Some(Some(reply)) => Known::Answered(reply.clone()),
+            None => CacheState::New,
+            Some(None) => CacheState::Underway,
+            Some(Some(reply)) => CacheState::Answered(reply.clone()),
         }
     }
 

@@ -12,8 +12,8 @@ use units::{Duration, Instant};
 
 use crate::chances::Chances;
 use crate::line::{Line, Serving, Waiting};
-use crate::programs::{Mishap, Programs, nfs_procedure};
-use crate::replies::{Known, ReplyCache};
+use crate::programs::{CallFault, Programs, nfs_procedure};
+use crate::replies::{CacheState, ReplyCache};
 use crate::{Config, ConfigError, Counters, Fault, Input, Output, Peer};
 
 /// A file server: see the [crate].
@@ -109,7 +109,7 @@ impl Server {
             } => {
                 self.programs.refusals.insert(procedure, (status, calls));
             }
-            Fault::Lie(lie) => self.programs.lie = lie,
+            Fault::FalseAnswer(lie) => self.programs.lie = lie,
         }
     }
 
@@ -137,13 +137,13 @@ impl Server {
     /// Handles a call that has reached the server.
     fn arrive(&mut self, now: Instant, from: Peer, message: &Bytes) {
         let key = self.replies.key(from, message);
-        match key.map_or(Known::New, |key| self.replies.look_up(key)) {
-            Known::Underway => self.counters.dropped += 1,
-            Known::Answered(reply) => {
+        match key.map_or(CacheState::New, |key| self.replies.look_up(key)) {
+            CacheState::Underway => self.counters.dropped += 1,
+            CacheState::Answered(reply) => {
                 self.counters.replayed += 1;
                 self.depart(now, from, reply);
             }
-            Known::New => {
+            CacheState::New => {
                 let message = message.clone();
                 let waits = self.line.push(Waiting {
                     arrived: now,
@@ -198,7 +198,7 @@ impl Server {
         let reply = match Call::parse(message) {
             Ok(call) => Reply {
                 xid: call.xid,
-                outcome: self.execute(now, (&call, message.len()), &mut results),
+                outcome: self.execute(now, &call, message.len(), &mut results),
             },
             Err(error) => {
                 let reply = error.answer();
@@ -219,13 +219,14 @@ impl Server {
     fn execute<'a>(
         &mut self,
         now: Instant,
-        (call, length): (&Call<'_>, usize),
+        call: &Call<'_>,
+        length: usize,
         results: &'a mut Vec<u8>,
     ) -> Result<&'a [u8], Refusal> {
         let fits = length as u64 <= self.config.longest_message.get();
         let mishap = self.mishap();
         let executed = if fits {
-            self.programs.execute(now, (call, mishap), results)
+            self.programs.execute(now, call, mishap, results)
         } else {
             Err(Refusal::GarbageArguments)
         };
@@ -238,7 +239,7 @@ impl Server {
     }
 
     /// Returns the fault of the next call.
-    fn mishap(&mut self) -> Option<Mishap> {
+    fn mishap(&mut self) -> Option<CallFault> {
         let Chances {
             try_later,
             short_transfers,
@@ -246,9 +247,9 @@ impl Server {
         } = &mut self.chances;
         let injected = &mut self.counters.injected;
         if try_later.happens(&mut injected.try_later) {
-            return Some(Mishap::TryLater);
+            return Some(CallFault::TryLater);
         }
         let short = short_transfers.happens(&mut injected.short_transfers);
-        short.then(|| Mishap::Short(short_transfers.number()))
+        short.then(|| CallFault::Short(short_transfers.number()))
     }
 }

@@ -7,12 +7,12 @@ use crate::{Input, Peer};
 
 /// Record marking of one connection (RFC 5531 §11).
 #[derive(Debug, Clone)]
-pub struct Stream {
+pub struct RecordStream {
     peer: Peer,
     reader: RecordReader,
 }
 
-impl Stream {
+impl RecordStream {
     /// Returns the stream of `peer`, with records of at most `limit` bytes.
     pub fn new(peer: Peer, limit: usize) -> Self {
         Self {

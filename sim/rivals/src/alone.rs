@@ -112,12 +112,7 @@ impl Outcome {
 
 /// Runs one download over `link` from `begin` on, with a small request beside it each 100 ms, and measures within
 /// `span`.
-pub fn alone(
-    link: &Link,
-    seed: u64,
-    kind: Kind,
-    (begin, span): (Instant, Range<Instant>),
-) -> Outcome {
+pub fn alone(link: &Link, seed: u64, kind: Kind, begin: Instant, span: Range<Instant>) -> Outcome {
     let mut alone = Alone::new(link, seed);
     let whole = begin..span.end;
     let bulk = alone.rivals.add(kind, Direction::Down, whole.clone());

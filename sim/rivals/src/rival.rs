@@ -123,7 +123,8 @@ impl Rival {
 
     pub(crate) fn bulk(
         number: usize,
-        (kind, direction): (Kind, Direction),
+        kind: Kind,
+        direction: Direction,
         span: Range<Instant>,
     ) -> Self {
         Self::new(number, &kind.config(), span, Task::Bulk(direction))

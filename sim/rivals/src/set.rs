@@ -57,7 +57,7 @@ impl Rivals {
     /// Adds a connection that sends as much as it can in `direction` during `span`; returns its number.
     pub fn add(&mut self, kind: Kind, direction: Direction, span: Range<Instant>) -> usize {
         let number = self.list.len();
-        self.push(Rival::bulk(number, (kind, direction), span))
+        self.push(Rival::bulk(number, kind, direction, span))
     }
 
     /// Adds a connection on which the mobile host sends a request of 200 bytes once each `every` during `span`, and

@@ -39,7 +39,7 @@ fn shares(kinds: &[Kind], packets: u64, apart: u64) -> Vec<u64> {
 #[test]
 fn each_fills_a_link_of_its_own() {
     for kind in [Kind::Cubic, Kind::Bbr] {
-        let outcome = alone(&link(PRODUCT), 1, kind, (Instant::ZERO, at(5)..at(65)));
+        let outcome = alone(&link(PRODUCT), 1, kind, Instant::ZERO, at(5)..at(65));
         let rate = outcome.goodput.bits_per_second();
         println!("{kind:?}: {outcome:?}");
         // Headers and Ethernet leave 1,448 of 1,514 bytes of the rate.
@@ -52,7 +52,7 @@ fn each_fills_a_link_of_its_own() {
 fn cubic_fills_the_queue_and_bbr_keeps_it_short() {
     let deep = link(4 * PRODUCT);
     let wait = |kind| {
-        let outcome = alone(&deep, 1, kind, (Instant::ZERO, at(5)..at(65)));
+        let outcome = alone(&deep, 1, kind, Instant::ZERO, at(5)..at(65));
         println!("{kind:?}: {outcome:?}");
         outcome
     };

@@ -12,15 +12,26 @@ use crate::observer::{Loss, Moment, Observer, Sighting};
 use crate::packet::Packet;
 use crate::simulation::{Actor, Arrival, Simulation};
 
+impl<N: Node> Simulation<N> {
+    /// Runs until a limit is reached, no event is left, or `observer` stops it. A further run continues from there.
+    pub fn run(
+        &mut self,
+        limits: Limits,
+        observer: &mut impl Observer<N>,
+    ) -> Result<Ending, RunError> {
+        Run::new(self, observer).until(limits)
+    }
+}
+
 /// A run of a simulation with its observer.
-pub(crate) struct Run<'a, N: Node, O> {
+struct Run<'a, N: Node, O> {
     simulation: &'a mut Simulation<N>,
     observer: &'a mut O,
     stopped: bool,
 }
 
 impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
-    pub(crate) fn new(simulation: &'a mut Simulation<N>, observer: &'a mut O) -> Self {
+    fn new(simulation: &'a mut Simulation<N>, observer: &'a mut O) -> Self {
         Self {
             simulation,
             observer,
@@ -28,7 +39,7 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
         }
     }
 
-    pub(crate) fn until(&mut self, limits: Limits) -> Result<Ending, RunError> {
+    fn until(&mut self, limits: Limits) -> Result<Ending, RunError> {
         let mut stillness = Stillness::new(self.simulation.events);
         while !self.stopped {
             let Some((at, slot)) = self.simulation.schedule.first() else {
@@ -138,7 +149,7 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
         };
         let length = packet.length();
         placed.counters.sent.add(length);
-        self.see((id, direction), Moment::Sent, &packet);
+        self.see(id, direction, Moment::Sent, &packet);
         let link = &mut self.simulation.links[id.index()];
         let size = length + link.framing;
         let send = if packet.goes_ahead() {
@@ -165,7 +176,7 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
         while let Some(output) = self.simulation.links[id.index()].channel.poll_output() {
             match output {
                 channel::Output::Deliver { direction, payload } => {
-                    self.see((id, direction), Moment::Delivered, &payload);
+                    self.see(id, direction, Moment::Delivered, &payload);
                     self.see_queue(id, direction);
                     let end = self.simulation.links[id.index()].arrives[direction];
                     let (port, packet) = (end.port, payload);
@@ -175,12 +186,12 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
                     direction,
                     payload,
                     cause: Cause::QueueFull | Cause::Policer,
-                } => self.see((id, direction), Moment::Lost(Loss::QueueFull), &payload),
+                } => self.see(id, direction, Moment::Lost(Loss::QueueFull), &payload),
                 channel::Output::Drop {
                     direction,
                     payload,
                     cause: Cause::TooLong,
-                } => self.see((id, direction), Moment::Lost(Loss::TooLong), &payload),
+                } => self.see(id, direction, Moment::Lost(Loss::TooLong), &payload),
                 channel::Output::Drop {
                     direction,
                     payload,
@@ -200,7 +211,7 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
 
     /// Handles a packet that the air lost; its receiver may get it as corrupted.
     fn lose(&mut self, id: LinkId, direction: Direction, packet: N::Packet) {
-        self.see((id, direction), Moment::Lost(Loss::Air), &packet);
+        self.see(id, direction, Moment::Lost(Loss::Air), &packet);
         self.see_queue(id, direction);
         let link = &self.simulation.links[id.index()];
         if link.corruption_heard {
@@ -214,7 +225,7 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
         self.simulation.arrivals.push_back(Arrival { node, input });
     }
 
-    fn see(&mut self, (link, direction): (LinkId, Direction), moment: Moment, packet: &N::Packet) {
+    fn see(&mut self, link: LinkId, direction: Direction, moment: Moment, packet: &N::Packet) {
         let sighting = Sighting {
             at: self.simulation.now,
             link,

@@ -86,7 +86,7 @@ impl<W: Write, P> Series<W, P> {
 
 impl<N: Node, W: Write, P: Probe<N>> Observer<N> for Series<W, P> {
     fn packet(&mut self, sighting: Sighting, packet: &N::Packet) -> ControlFlow<()> {
-        let who = link_name(&self.links, (sighting.link, sighting.direction));
+        let who = link_name(&self.links, sighting.link, sighting.direction);
         let mut rows = Rows {
             at: sighting.at,
             who,
@@ -137,7 +137,7 @@ impl<W: Write, P> Series<W, P> {
     ) -> ControlFlow<()> {
         let mut rows = Rows {
             at,
-            who: link_name(&self.links, link),
+            who: link_name(&self.links, link.0, link.1),
             writer: &mut self.writer,
             first_error: &mut self.first_error,
             flow: ControlFlow::Continue(()),
@@ -168,7 +168,7 @@ impl<W: Write> Rows<'_, W> {
 
 const NANOS: u64 = 1_000_000_000;
 
-fn link_name(names: &[[String; 2]], (link, direction): (LinkId, Direction)) -> &str {
+fn link_name(names: &[[String; 2]], link: LinkId, direction: Direction) -> &str {
     let [down, up] = match names.get(link.index()) {
         Some([down, up]) => [down.as_str(), up.as_str()],
         None => [""; 2],

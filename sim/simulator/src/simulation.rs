@@ -7,11 +7,9 @@ use thiserror::Error;
 use units::{Duration, Instant};
 
 use crate::counters::NodeCounters;
-use crate::limits::{Busy, Ending, Limits, RunError};
+use crate::limits::Busy;
 use crate::line::{End, Laid, Line, LinkId};
 use crate::node::{Input, Node, NodeId, Port};
-use crate::observer::Observer;
-use crate::run::Run;
 use crate::schedule::{Schedule, Slot};
 
 /// Reason why two ports cannot be connected.
@@ -147,15 +145,6 @@ impl<N: Node> Simulation<N> {
         self.schedule.set(slot, laid.deadline());
         self.links.push(laid);
         Ok(link)
-    }
-
-    /// Runs until a limit is reached, no event is left, or `observer` stops it. A further run continues from there.
-    pub fn run(
-        &mut self,
-        limits: Limits,
-        observer: &mut impl Observer<N>,
-    ) -> Result<Ending, RunError> {
-        Run::new(self, observer).until(limits)
     }
 
     /// Returns the current time.

@@ -124,7 +124,7 @@ impl Controller {
     }
 
     /// Records that segments of `size` bytes were sent; `in_flight` bytes were in flight before.
-    pub(crate) fn on_sent(&mut self, now: Instant, size: u64, (in_flight, limited): (u64, bool)) {
+    pub(crate) fn on_sent(&mut self, now: Instant, size: u64, in_flight: u64, limited: bool) {
         match self {
             Self::Cubic(control) => control.on_sent(now, size, in_flight),
             Self::Bbr(control) => control.on_sent(now, in_flight, limited),
@@ -180,7 +180,7 @@ impl Controller {
     }
 
     /// Returns true if samples after a lack of data count as application limited, whatever the application does.
-    pub(crate) fn starves_itself(&self) -> bool {
+    pub(crate) fn forces_app_limited(&self) -> bool {
         match self {
             Self::Cubic(_) => false,
             Self::Bbr(control) => control.probes_round_trip(),

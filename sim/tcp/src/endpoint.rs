@@ -23,7 +23,7 @@ pub(crate) struct Agreed {
 
 /// Events to report to the driver.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct News {
+pub(crate) struct PendingEvents {
     pub(crate) connected: bool,
     pub(crate) writable: bool,
     pub(crate) finished: bool,
@@ -44,7 +44,7 @@ pub struct Endpoint {
     pub(crate) agreed: Agreed,
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
-    pub(crate) news: News,
+    pub(crate) news: PendingEvents,
     /// Time at which TIME-WAIT ends.
     pub(crate) time_wait: Option<Instant>,
     /// Tick of the last answer to a segment outside the window. Such segments are answered once a tick, so that two
@@ -68,7 +68,7 @@ impl Endpoint {
             state: State::Closed,
             clock,
             agreed: Agreed::default(),
-            news: News::default(),
+            news: PendingEvents::default(),
             time_wait: None,
             objected_at: None,
         })

@@ -36,7 +36,7 @@ struct Progress {
 
 /// Acknowledgement that is due.
 #[derive(Debug, Clone, Copy, Default)]
-struct Due {
+struct PendingAck {
     /// True if it is due at once.
     now: bool,
     /// Number of segments that wait for it.
@@ -56,7 +56,7 @@ pub(crate) struct Receiver {
     held: RangeSet,
     acknowledging: Acknowledging,
     phase: Duration,
-    due: Due,
+    due: PendingAck,
     reporter: Reporter,
     pub(crate) received: Received,
 }
@@ -79,7 +79,7 @@ impl Receiver {
             held: RangeSet::default(),
             acknowledging: config.acknowledging.clone(),
             phase: config.timing.phase,
-            due: Due::default(),
+            due: PendingAck::default(),
             reporter: Reporter::new(&config.feedback),
             received: Received::default(),
         }
@@ -283,16 +283,16 @@ impl Receiver {
         let field = (size >> scale).min(WINDOW_MAX);
         let announced = self.progress.next + (field << scale);
         self.progress.announced = self.progress.announced.max(announced);
-        self.due = Due::default();
+        self.due = PendingAck::default();
         field as u16
     }
 
     /// Fills in the additional information of an acknowledgement without data.
     pub(crate) fn report(&mut self, options: &mut TcpSegmentOptions) {
         let numbers = self.numbers;
-        let held = (self.progress.next, &self.held);
         let number = |position| numbers.number(position);
-        self.reporter.fill(options, held, number);
+        self.reporter
+            .fill(options, self.progress.next, &self.held, number);
     }
 
     /// Returns the time at which a delayed acknowledgement is due.

@@ -22,7 +22,7 @@ use crate::counters::{Recovered, Sent};
 use crate::numbers::Numbers;
 use crate::retransmission::Retransmission;
 use detection::Detection;
-use modern::Modern;
+use modern::RackSender;
 
 /// Progress of the sent stream, in positions.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,7 +37,7 @@ pub(crate) struct Flight {
 
 /// The stream to be sent.
 #[derive(Debug, Clone, Copy)]
-struct Stream {
+struct SendBuffer {
     /// Position after the last byte written; that of the FIN.
     written: u64,
     /// True if the FIN is to be sent.
@@ -68,7 +68,7 @@ struct Peer {
 pub(crate) struct Sender {
     pub(crate) numbers: Numbers,
     pub(crate) flight: Flight,
-    stream: Stream,
+    stream: SendBuffer,
     peer: Peer,
     segment: u64,
     window: CongestionWindow,
@@ -79,7 +79,7 @@ pub(crate) struct Sender {
     pub(crate) sent: Sent,
     pub(crate) recovered: Recovered,
     /// State of a present-day sender; replaces `window` and `detection` if the configuration selects it.
-    modern: Option<Box<Modern>>,
+    modern: Option<Box<RackSender>>,
 }
 
 impl Sender {
@@ -87,7 +87,7 @@ impl Sender {
         Self {
             numbers: Numbers::new(first),
             flight: Flight::default(),
-            stream: Stream {
+            stream: SendBuffer {
                 written: 1,
                 closed: false,
                 buffered: 1,
@@ -110,7 +110,7 @@ impl Sender {
             sent: Sent::default(),
             recovered: Recovered::default(),
             modern: Controller::new(&config.congestion, first)
-                .map(|control| Box::new(Modern::new(control))),
+                .map(|control| Box::new(RackSender::new(control))),
         }
     }
 

@@ -42,6 +42,9 @@ impl Caps {
     }
 }
 
+/// The largest size that may be configured.
+const MOST: Bytes = Bytes::mebi(64 << 10);
+
 /// Limit of memory for a mobile host.
 #[derive(Debug, Clone, Copy)]
 struct Memory(Bytes);
@@ -50,8 +53,9 @@ impl<'de> Deserialize<'de> for Memory {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let text = String::deserialize(input)?;
         let usual = hosts::Caps::default().memory;
-        let range = (hosts::Caps::MEMORY_LEAST, Bytes::mebi(64 << 10), usual);
-        within(&text, range).map(Self).map_err(de::Error::custom)
+        let least = hosts::Caps::MEMORY_LEAST;
+        let size = within(&text, least, MOST, usual);
+        size.map(Self).map_err(de::Error::custom)
     }
 }
 
@@ -63,8 +67,8 @@ impl<'de> Deserialize<'de> for Queue {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let text = String::deserialize(input)?;
         let usual = hosts::Caps::default().queue;
-        let range = (Bytes::kibi(128), Bytes::mebi(64 << 10), usual);
-        within(&text, range).map(Self).map_err(de::Error::custom)
+        let size = within(&text, Bytes::kibi(128), MOST, usual);
+        size.map(Self).map_err(de::Error::custom)
     }
 }
 

@@ -95,7 +95,7 @@ impl Source {
 }
 
 /// Parses an amount of memory within a range.
-fn within(text: &str, (least, most, usual): (Bytes, Bytes, Bytes)) -> Result<Bytes, String> {
+fn within(text: &str, least: Bytes, most: Bytes, usual: Bytes) -> Result<Bytes, String> {
     let size: Bytes = text.parse().map_err(|error| format!("{error}"))?;
     if (least..=most).contains(&size) {
         return Ok(size);

@@ -126,7 +126,7 @@ impl Default for Buffer {
 impl<'de> Deserialize<'de> for Buffer {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let text = String::deserialize(input)?;
-        let bytes = within(&text, (Self::LEAST, Self::MOST, Self::USUAL));
+        let bytes = within(&text, Self::LEAST, Self::MOST, Self::USUAL);
         bytes.map(Self).map_err(de::Error::custom)
     }
 }
@@ -147,7 +147,7 @@ impl<'de> Deserialize<'de> for ReceiveBuffer {
         if text == "auto" {
             return Ok(Self(None));
         }
-        let bytes = within(&text, (Self::LEAST, Self::MOST, Self::USUAL));
+        let bytes = within(&text, Self::LEAST, Self::MOST, Self::USUAL);
         bytes
             .map(|bytes| Self(Some(bytes)))
             .map_err(de::Error::custom)

@@ -20,7 +20,7 @@ use hosts::Host;
 use runtime::control::Control;
 use runtime::replay::{Draws, Recorder};
 use runtime::signals::{self, Announcer, Audience, Publisher};
-use runtime::{Driven, EventLoop, Finder, Ports, privileges};
+use runtime::{DrivenHost, EventLoop, Finder, Ports, privileges};
 use session::Entropy;
 use wire::address::HopAddress;
 
@@ -92,7 +92,7 @@ impl Daemon {
         bring_up(&mut undo, &link, &self.tun)
             .and_then(|()| network(&mut undo, &link))
             .and_then(|()| match &mut splitting {
-                Some(opened) => opened.divert(&mut undo, (&self.name, &link)),
+                Some(opened) => opened.divert(&mut undo, &self.name, &link),
                 None => Ok(()),
             })
             .map_err(Failure::setting)?;
@@ -126,7 +126,7 @@ impl Daemon {
 }
 
 /// Drives a host until a signal, and undoes the changes to the system.
-fn drive<H: Driven>(
+fn drive<H: DrivenHost>(
     name: &str,
     host: H,
     ports: Ports<TunDevice, Bearer>,

@@ -95,17 +95,18 @@ impl Opened {
     pub(super) fn divert(
         &mut self,
         undo: &mut UndoLog,
-        (name, link): (&str, &str),
+        name: &str,
+        link: &str,
     ) -> Result<(), UndoError> {
         let diversion = &mut self.diversion;
         diversion.instance = name.into();
         diversion.inner_link = link.into();
         let (has_ipv4, has_ipv6) = diversion.versions();
         if has_ipv4 {
-            keep(undo, (IpVersion::V4, Ipv4Net::default().into()))?;
+            keep(undo, IpVersion::V4, Ipv4Net::default().into())?;
         }
         if has_ipv6 {
-            keep(undo, (IpVersion::V6, Ipv6Net::default().into()))?;
+            keep(undo, IpVersion::V6, Ipv6Net::default().into())?;
         }
         match self.plan.end {
             End::Gateway { transparent } => {
@@ -148,7 +149,7 @@ impl Opened {
 }
 
 /// Delivers marked packets to this host, whatever their destination.
-fn keep(undo: &mut UndoLog, (version, everything): (IpVersion, IpNet)) -> Result<(), UndoError> {
+fn keep(undo: &mut UndoLog, version: IpVersion, everything: IpNet) -> Result<(), UndoError> {
     undo.add_route(&Route {
         kind: RouteKind::Local,
         ..Route::to(everything).through("lo").in_table(TABLE)

@@ -7,7 +7,7 @@ use units::Instant;
 use super::daemons;
 use super::error::DemoError;
 use super::network::Network;
-use super::plan::{Machinery, RunPlan, Scheme};
+use super::plan::{Environment, RunPlan, Scheme};
 use crate::emulate::Report;
 
 /// Everything between mobile host and gateway.
@@ -22,10 +22,10 @@ impl Hop {
     /// Starts the air of `plan`, and the tunnel if there is one.
     pub(crate) fn start(
         plan: &RunPlan,
-        machinery: &Machinery,
+        machinery: &Environment,
         network: Network,
     ) -> Result<Self, DemoError> {
-        let Machinery { program, folder } = machinery;
+        let Environment { program, folder } = machinery;
         let link = Link {
             program,
             folder,
@@ -38,7 +38,7 @@ impl Hop {
         let hosts = [&network.gateway, &network.mobile];
         let tunnel = match &plan.scheme {
             Scheme::Plain => Vec::new(),
-            Scheme::Lasthop(tcp) => daemons::start(machinery, hosts, (*tcp, &plan.sender))?,
+            Scheme::Lasthop(tcp) => daemons::start(machinery, hosts, *tcp, &plan.sender)?,
             Scheme::Peer(peer) => peer.start(folder, hosts)?,
         };
         Ok(Self {

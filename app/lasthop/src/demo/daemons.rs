@@ -4,9 +4,9 @@ use edges::namespace::Namespace;
 use rig::Process;
 use rig::daemons::Daemons;
 
+use super::addresses::GATEWAY_ON_AIR;
 use super::error::DemoError;
-use super::network::GATEWAY_ON_AIR;
-use super::plan::Machinery;
+use super::plan::Environment;
 use crate::config::split::Tcp;
 
 /// Port of the gateway on the air.
@@ -15,9 +15,10 @@ const PORT: u16 = 51_830;
 /// Starts gateway and mobile host with keys of their own; TCP between them is handled by `tcp`, with this congestion
 /// control if the gateway is a sender itself.
 pub(crate) fn start(
-    machinery: &Machinery,
+    machinery: &Environment,
     hosts: [&Namespace; 2],
-    (tcp, sender): (Tcp, &str),
+    tcp: Tcp,
+    sender: &str,
 ) -> Result<Vec<Process>, DemoError> {
     let endpoint = format!("{GATEWAY_ON_AIR}:{PORT}");
     let split = format!("[split]\ncongestion_control = \"{sender}\"\n");

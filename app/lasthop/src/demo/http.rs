@@ -58,7 +58,7 @@ fn answer(stream: &TcpStream, site: &Site) -> io::Result<()> {
             Ok(())
         }
         (_, Some("PUT"), Some(RESOURCE), Some(size)) => {
-            let received = receive((&mut reader, stream), size, site.window, &site.meter);
+            let received = receive(&mut reader, stream, size, site.window, &site.meter);
             let whole = received.whole;
             // Nobody receives it if the run was interrupted.
             let _ = site.uploads.send(received);
@@ -113,7 +113,7 @@ pub(crate) fn get(
         .map_err(|error| invalid(&error.to_string()))?;
     let size = content_length(response.headers);
     match (status.is_complete(), response.code, size) {
-        (true, Some(200), Some(size)) => Ok(receive((&mut reader, stream), size, window, meter)),
+        (true, Some(200), Some(size)) => Ok(receive(&mut reader, stream, size, window, meter)),
         _ => Err(invalid("the server's answer holds no file")),
     }
 }

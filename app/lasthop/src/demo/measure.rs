@@ -12,12 +12,13 @@ use edges::clock;
 use rig::Usage;
 use units::{Duration, Instant};
 
+use super::addresses::{ECHO_SERVER, FILE_SERVER};
 use super::children::Hop;
 use super::content::Content;
 use super::error::DemoError;
 use super::meter::{Meter, Received, Window};
-use super::network::{ECHO_SERVER, FILE_SERVER, Network};
-use super::plan::{Echo, Machinery, RunPlan, RunResult, Sample, Transfer};
+use super::network::Network;
+use super::plan::{Echo, Environment, RunPlan, RunResult, Sample, Transfer};
 use super::{echo, http, socket};
 
 /// Time of the link at which the transfer begins; equal in every run, so that every run meets the same fades.
@@ -46,7 +47,7 @@ pub(crate) type Observer<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 /// started them.
 pub(crate) fn measure(
     plan: &RunPlan,
-    machinery: &Machinery,
+    machinery: &Environment,
     observer: Observer<'_>,
 ) -> Result<RunResult, DemoError> {
     let network = Network::build(&plan.scheme)?;

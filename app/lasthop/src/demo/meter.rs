@@ -57,7 +57,8 @@ pub(crate) struct Window {
 
 /// Takes `size` bytes from `reader`, which reads from `stream`, until the end of `window` or a stop.
 pub(crate) fn receive(
-    (reader, stream): (&mut dyn Read, &TcpStream),
+    reader: &mut dyn Read,
+    stream: &TcpStream,
     size: u64,
     window: Window,
     meter: &Meter,

@@ -1,5 +1,6 @@
 //! `lasthop demo`: a real file over real kernel TCP across a fading link, alone and through lasthop.
 
+mod addresses;
 mod bound;
 mod children;
 mod content;
@@ -30,7 +31,7 @@ use crate::failure::Failure;
 use crate::links;
 use error::DemoError;
 use network::Network;
-use plan::{Machinery, RunPlan, RunResult, Scheme, Way};
+use plan::{Environment, RunPlan, RunResult, Scheme, TransferDirection};
 use report::Report;
 use row::Row;
 
@@ -77,7 +78,7 @@ pub(crate) struct Arguments {
     senders: Vec<String>,
     /// The direction of the file, seen from the mobile host
     #[arg(long, value_enum, default_value = "down")]
-    direction: Way,
+    direction: TransferDirection,
     /// The folder of the plot and the figures
     #[arg(long, value_name = "DIR", default_value = "lasthop-demo")]
     report: PathBuf,
@@ -128,7 +129,7 @@ fn compare(plans: &[RunPlan], is_shown: bool) -> Result<Vec<RunResult>, DemoErro
     gain_privilege()?;
     let mut signals = Signals::catch().map_err(DemoError::failed("catch signals"))?;
     let folder = tempfile::tempdir().map_err(DemoError::failed("make a temporary folder"))?;
-    let machinery = Machinery {
+    let machinery = Environment {
         program: std::env::current_exe().map_err(DemoError::failed("find this program"))?,
         folder: folder.path().into(),
     };
@@ -180,7 +181,7 @@ fn plans(arguments: &Arguments) -> Result<Vec<RunPlan>, DemoError> {
 }
 
 /// Returns the bytes that the link carries in the default time, in its slower direction, in whole MiB.
-fn usual_size(link: &Link, way: Way) -> Bytes {
+fn usual_size(link: &Link, way: TransferDirection) -> Bytes {
     let carried = way.directions().iter().map(|direction| {
         let (step, _) = link.plan(*direction).at(Instant::ZERO);
         match step.rate {

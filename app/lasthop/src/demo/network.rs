@@ -1,6 +1,6 @@
 //! The hosts: mobile – air – gateway – fixed host, as network namespaces of this machine.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 
 use channel::PerDirection;
 use edges::namespace::Namespace;
@@ -10,18 +10,12 @@ use edges::tun::TunDevice;
 use ipnet::{IpNet, Ipv4Net};
 use rig::End;
 
+use super::addresses::{FIXED_HOST, GATEWAY_ON_AIR, GATEWAY_ON_WIRE, MOBILE_ON_AIR};
 use super::error::DemoError;
 use super::plan::Scheme;
 
 /// Largest IP packet on any link.
 pub(crate) const MTU: u32 = 1500;
-pub(crate) const GATEWAY_ON_AIR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
-const MOBILE_ON_AIR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
-const GATEWAY_ON_WIRE: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
-const FIXED_HOST: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
-/// Addresses of the fixed host's file server and echo server.
-pub(crate) const FILE_SERVER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(FIXED_HOST), 80);
-pub(crate) const ECHO_SERVER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(FIXED_HOST), 7);
 
 /// Largest buffers of the servers' TCP and the mobile host's: above the bandwidth-delay product of every named link,
 /// with queue and repair. The kernel grows buffers only as far as needed.

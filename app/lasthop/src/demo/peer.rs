@@ -9,8 +9,8 @@ use edges::namespace::Namespace;
 use rig::Process;
 use serde::Deserialize;
 
+use super::addresses::{ECHO_SERVER, FILE_SERVER};
 use super::error::DemoError;
-use super::network::{ECHO_SERVER, FILE_SERVER};
 use crate::config::Source;
 use crate::failure::Failure;
 

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use rig::Usage;
 use units::{Bytes, Duration, Instant};
 
-use super::network::{ECHO_SERVER, FILE_SERVER};
+use super::addresses::{ECHO_SERVER, FILE_SERVER};
 use super::peer::Peer;
 use crate::config::split::Tcp;
 use crate::emulate::Report;
@@ -76,7 +76,7 @@ impl Scheme {
 
 /// Direction of the file transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Way {
+pub(crate) enum TransferDirection {
     /// The mobile host fetches it.
     Down,
     /// The mobile host sends it.
@@ -85,7 +85,7 @@ pub(crate) enum Way {
     Both,
 }
 
-impl Way {
+impl TransferDirection {
     /// Returns the directions of its transfers.
     pub(crate) const fn directions(self) -> &'static [Direction] {
         match self {
@@ -108,7 +108,7 @@ pub(crate) struct RunPlan {
     pub(crate) scheme: Scheme,
     /// Congestion control of the senders, by its name in the kernel.
     pub(crate) sender: String,
-    pub(crate) way: Way,
+    pub(crate) way: TransferDirection,
     /// Size of the file.
     pub(crate) size: Bytes,
     /// Time limit of the transfer.
@@ -119,7 +119,7 @@ pub(crate) struct RunPlan {
 
 /// Program and folder that a run needs.
 #[derive(Debug, Clone)]
-pub(crate) struct Machinery {
+pub(crate) struct Environment {
     /// Our own binary, which is emulator, gateway and mobile host.
     pub(crate) program: PathBuf,
     /// Folder for files that they exchange; nobody else may write there.

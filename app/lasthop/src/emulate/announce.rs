@@ -17,7 +17,7 @@ const PUBLISHER: u64 = 0;
 const FIRST_SUBSCRIBER: u64 = 1;
 
 /// The outages to announce.
-pub(super) struct Outlook {
+pub(super) struct OutageSchedule {
     /// Outages to come, in the time of the link.
     outages: Box<dyn Iterator<Item = Outage> + Send>,
     /// Time zero of the link, by the monotonic clock.
@@ -29,10 +29,10 @@ pub(super) struct Outlook {
     queue: VecDeque<Signal>,
 }
 
-impl Outlook {
+impl OutageSchedule {
     /// Creates the outages of `link` in a run with `seed` that began at `origin`; there is a signal at the beginning
     /// and at the end of each, and, as a hand-off, `lead` before it, or at the end of the previous one.
-    pub(super) fn new((link, seed): (&Link, u64), origin: Instant, lead: Option<Duration>) -> Self {
+    pub(super) fn new(link: &Link, seed: u64, origin: Instant, lead: Option<Duration>) -> Self {
         Self {
             outages: Box::new(link.outages(seed)),
             origin,
@@ -94,7 +94,7 @@ pub(super) struct Announcements(
 
 impl Announcements {
     /// Publishes the outages in `outlook` on a socket at `path`.
-    pub(super) fn start(path: &Path, outlook: Outlook) -> io::Result<Self> {
+    pub(super) fn start(path: &Path, outlook: OutageSchedule) -> io::Result<Self> {
         let mut publisher = Publisher::bind(path, Audience::Everyone)?;
         let well = Event::Restored {
             kept: true,
@@ -114,7 +114,11 @@ impl Announcements {
 }
 
 /// Publishes outages until it is woken.
-fn tell(mut publisher: Publisher, mut waiter: Waiter, mut outlook: Outlook) -> io::Result<()> {
+fn tell(
+    mut publisher: Publisher,
+    mut waiter: Waiter,
+    mut outlook: OutageSchedule,
+) -> io::Result<()> {
     edges::wait::sharpen_timers()?;
     loop {
         while let Some(signal) = outlook.take(clock::monotonic()) {
@@ -148,7 +152,7 @@ mod tests {
     fn told(script: &str, lead: Option<u64>) -> Vec<(u64, &'static str, u64)> {
         let origin = Instant::from_millis(10_000);
         let lead = lead.map(Duration::from_millis);
-        let mut outlook = Outlook::new((&link(script), 1), origin, lead);
+        let mut outlook = OutageSchedule::new(&link(script), 1, origin, lead);
         let mut told = Vec::new();
         while let Some(due) = outlook.due() {
             assert_eq!(outlook.take(due - Duration::from_millis(1)), None);

@@ -11,8 +11,8 @@ use units::{Bytes, Instant};
 use wire::ip::{Ipv4View, Ipv6View};
 use wire::packet::Packet;
 
-use super::clockwork::{BATCH, Clockwork, FRAME_HEADER, receive};
-use super::relay::RelayError;
+use super::clockwork::{BATCH, FRAME_HEADER, LinkClock, receive};
+use super::error::RelayError;
 use super::report::{CellReport, DirectionReport, MobileReport};
 
 /// Token of the gateway's device; a mobile host's is its number.
@@ -35,7 +35,7 @@ pub(super) struct Cell<D> {
     members: Vec<Member<D>>,
     owners: BTreeMap<IpAddr, usize>,
     channel: SharedChannel<Packet>,
-    clockwork: Clockwork,
+    clockwork: LinkClock,
     mtu: usize,
     refused: Vec<PerDirection<u64>>,
     unroutable: u64,
@@ -47,12 +47,13 @@ impl<D: PacketDevice> Cell<D> {
     /// Starts to emulate `link` with `seed` between `left`, the gateway's device, and `members`. No packet may exceed
     /// `mtu` bytes.
     pub(super) fn new(
-        (link, seed): (&Link, u64),
+        link: &Link,
+        seed: u64,
         left: D,
         members: Vec<Member<D>>,
         mtu: usize,
     ) -> Result<Self, RelayError> {
-        let clockwork = Clockwork::new()?;
+        let clockwork = LinkClock::new()?;
         clockwork.add(&left, LEFT)?;
         let mut owners = BTreeMap::new();
         for (number, member) in members.iter().enumerate() {
@@ -75,7 +76,7 @@ impl<D: PacketDevice> Cell<D> {
     }
 
     /// Returns its clockwork.
-    pub(super) fn clockwork(&self) -> &Clockwork {
+    pub(super) fn clockwork(&self) -> &LinkClock {
         &self.clockwork
     }
 
@@ -105,7 +106,7 @@ impl<D: PacketDevice> Cell<D> {
                 return Ok(false);
             };
             match destination(&packet).and_then(|to| self.owners.get(&to)) {
-                Some(&mobile) => self.offer(now, (Direction::Down, mobile), packet),
+                Some(&mobile) => self.offer(now, Direction::Down, mobile, packet),
                 None => self.unroutable += 1,
             }
         }
@@ -119,12 +120,12 @@ impl<D: PacketDevice> Cell<D> {
             let Some(packet) = receive(device, "right", self.mtu)? else {
                 return Ok(false);
             };
-            self.offer(now, (Direction::Up, mobile), packet);
+            self.offer(now, Direction::Up, mobile, packet);
         }
         Ok(true)
     }
 
-    fn offer(&mut self, now: Instant, (direction, mobile): (Direction, usize), payload: Packet) {
+    fn offer(&mut self, now: Instant, direction: Direction, mobile: usize, payload: Packet) {
         let size = Bytes::from(payload.len() + FRAME_HEADER);
         let input = Input {
             direction,

@@ -10,7 +10,7 @@ use units::Duration;
 use wire::packet::{Packet, PacketBuffer};
 
 use super::cell::{Cell, Member};
-use super::relay::RelayError;
+use super::error::RelayError;
 
 const MTU: usize = 1500;
 const PLAIN: &str = "[each]\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\nqueue = \"2000 packets\"\n";
@@ -40,7 +40,7 @@ fn cell(link: &Link, errors: &[&Link]) -> (Cell<MemoryDevice>, MemoryDevice, Vec
     };
     let members = errors.iter().enumerate().map(&mut member).collect();
     (
-        Cell::new((link, 1), left, members, MTU).unwrap(),
+        Cell::new(link, 1, left, members, MTU).unwrap(),
         gateway,
         mobiles,
     )

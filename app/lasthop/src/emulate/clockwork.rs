@@ -10,7 +10,7 @@ use units::{Duration, Instant};
 use wire::packet::Packet;
 
 use super::alarm::Alarm;
-use super::relay::RelayError;
+use super::error::RelayError;
 use super::report::Lateness;
 
 /// Bytes of an Ethernet frame before its IP packet; the frame check sequence is not counted.
@@ -20,7 +20,7 @@ pub(super) const BATCH: usize = 32;
 const CONTROL: u64 = u64::MAX - 1;
 
 /// A waiter for packets at devices and for deadlines. Time zero of the link is its creation.
-pub(super) struct Clockwork {
+pub(super) struct LinkClock {
     waiter: Waiter,
     origin: Instant,
     alarm: Alarm,
@@ -28,7 +28,7 @@ pub(super) struct Clockwork {
     ready: Vec<u64>,
 }
 
-impl Clockwork {
+impl LinkClock {
     pub(super) fn new() -> Result<Self, RelayError> {
         Ok(Self {
             waiter: Waiter::new()?,

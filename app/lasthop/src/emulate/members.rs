@@ -1,56 +1,16 @@
 //! The mobile hosts of an emulated air, from the command line.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::str::FromStr;
 
 use channel::Link;
 use edges::tun::TunDevice;
-use thiserror::Error;
 
+use super::Arguments;
 use super::cell::Member;
+use super::error::{EmulateError, MembersError};
 use super::side::{SideError, SideSpec};
-use super::{Arguments, EmulateError};
 use crate::links;
-
-/// Reason why several right sides cannot share one air.
-#[derive(Debug, Error)]
-pub(crate) enum MembersError {
-    /// A side has no address, so no packet would reach it.
-    #[error(
-        "right side {0} has no address, and packets reach one of several sides by address; write it like \
-        'netns:mobile,air0,10.0.0.2/24'"
-    )]
-    NoAddress(usize),
-    /// Two sides have the same address.
-    #[error("right sides {0} and {1} both have the address {2}; give each an address of its own")]
-    SameAddress(usize, usize, IpAddr),
-    /// The side does not exist.
-    #[error(
-        "--errors names right side {0}, but there {are} {1}; they are counted from 1",
-        are = if *.1 == 1 { "is only" } else { "are" }
-    )]
-    NoSuchSide(usize, usize),
-    /// The errors of a side are given twice.
-    #[error("--errors is given twice for right side {0}; leave one out")]
-    ErrorsTwice(usize),
-    /// `--errors` with a single side, which has the errors of the link.
-    #[error(
-        "--errors is for one of several right sides; with a single one, name the link itself with --link"
-    )]
-    ErrorsOfOne,
-    /// The outages of several sides cannot be on one socket.
-    #[error(
-        "--signals reports the outages of one mobile host, but there are {0} right sides; remove it"
-    )]
-    Signals(usize),
-    /// A feature of the link that one air for many does not have.
-    #[error("the link's `{0}` is for a single right side; leave it out, or name one side only")]
-    NotForMany(String),
-    /// An `--errors` that cannot be parsed.
-    #[error("'{0}' does not say whose errors; write it like '8=l2-b80' or '8=./link.toml'")]
-    Malformed(String),
-}
 
 /// The error model of one right side.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,6 +9,7 @@ mod cell;
 #[cfg(test)]
 mod cell_tests;
 mod clockwork;
+mod error;
 mod members;
 mod relay;
 #[cfg(test)]
@@ -22,19 +23,18 @@ use channel::{Link, PerDirection};
 use edges::clock;
 use edges::signals::{Signal, Signals};
 use edges::tun::TunDevice;
-use thiserror::Error;
 use units::{Duration, Instant};
 
 use crate::failure::Failure;
-use crate::links::{self, LinkChoiceError};
-use announce::{Announcements, Outlook};
+use crate::links;
+use announce::{Announcements, OutageSchedule};
 use cell::Cell;
-use clockwork::Clockwork;
+use clockwork::LinkClock;
+use error::{EmulateError, RelayError};
 pub(crate) use members::ErrorsOf;
-use members::{MembersError, Plan};
-use relay::{Relay, RelayError};
+use members::Plan;
+use relay::Relay;
 pub(crate) use report::{DirectionReport, Report};
-pub(crate) use side::SideError;
 use side::SideSpec;
 
 /// Emulate a link in real time between two interfaces.
@@ -81,49 +81,6 @@ pub(crate) struct Arguments {
     pub(crate) announce: Option<Duration>,
 }
 
-/// Reason why no link is emulated.
-#[derive(Debug, Error)]
-pub(crate) enum EmulateError {
-    /// The link does not exist.
-    #[error(transparent)]
-    Link(#[from] LinkChoiceError),
-    /// An interface cannot be created or opened.
-    #[error(transparent)]
-    Side(#[from] SideError),
-    /// Packets cannot be moved any more.
-    #[error(transparent)]
-    Relay(#[from] RelayError),
-    /// The counters cannot be written.
-    #[error("cannot write the counters to {path}: {source}")]
-    Report {
-        /// The file.
-        path: PathBuf,
-        /// Error of the system.
-        source: std::io::Error,
-    },
-    /// Right sides or options that do not fit together.
-    #[error(transparent)]
-    Members(#[from] MembersError),
-    /// Standard output is an interface already.
-    #[error("the right side is standard output; name a file for the counters with --json")]
-    NoReport,
-    /// Outages cannot be published.
-    #[error("{0}; name another file with --signals")]
-    Announce(std::io::Error),
-    /// Signals cannot be caught.
-    #[error("cannot catch signals: {0}")]
-    Signals(std::io::Error),
-}
-
-impl From<EmulateError> for Failure {
-    fn from(error: EmulateError) -> Self {
-        match error {
-            EmulateError::Relay(_) | EmulateError::Report { .. } => Self::broken(error),
-            _ => Self::setting(error),
-        }
-    }
-}
-
 /// Emulates a link until a signal ends it.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(emulate(arguments)?)
@@ -153,8 +110,8 @@ fn emulate(arguments: &Arguments) -> Result<(), EmulateError> {
         let signalled = air.step(until)?;
         let ended = until.is_some_and(|until| clock::monotonic() >= until);
         match signalled.then(|| wish(&mut signals)).flatten() {
-            Some(Wish::Report) => write(air.report(false), arguments.json.as_deref())?,
-            Some(Wish::End) => break,
+            Some(SignalRequest::Report) => write(air.report(false), arguments.json.as_deref())?,
+            Some(SignalRequest::End) => break,
             None if ended => break,
             None => {}
         }
@@ -169,7 +126,7 @@ enum Air {
 }
 
 impl Air {
-    fn clockwork(&self) -> &Clockwork {
+    fn clockwork(&self) -> &LinkClock {
         match self {
             Self::Pair(relay) => relay.clockwork(),
             Self::Shared(cell) => cell.clockwork(),
@@ -207,7 +164,7 @@ fn open(arguments: &Arguments, link: &Link, plan: Plan) -> Result<Air, EmulateEr
         Plan::Shared(members) => {
             let members = members.into_iter().map(|member| member.open(mtu));
             let members = members.collect::<Result<_, _>>()?;
-            let cell = Cell::new((link, seed), left, members, mtu as usize)?;
+            let cell = Cell::new(link, seed, left, members, mtu as usize)?;
             Air::Shared(Box::new(cell))
         }
     })
@@ -220,7 +177,7 @@ fn announce(
     origin: Instant,
 ) -> Result<Option<Announcements>, EmulateError> {
     let start = |path: &PathBuf| {
-        let outlook = Outlook::new((link, arguments.seed), origin, arguments.announce);
+        let outlook = OutageSchedule::new(link, arguments.seed, origin, arguments.announce);
         Announcements::start(path, outlook)
     };
     let started = arguments.signals.as_ref().map(start).transpose();
@@ -229,16 +186,16 @@ fn announce(
 
 /// The request of a signal; an end takes precedence over a report.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Wish {
+enum SignalRequest {
     Report,
     End,
 }
 
 /// Returns the request of the signals that arrived.
-fn wish(signals: &mut Signals) -> Option<Wish> {
+fn wish(signals: &mut Signals) -> Option<SignalRequest> {
     let wishes = signals.pending().map(|signal| match signal {
-        Signal::User1 => Wish::Report,
-        Signal::Terminate | Signal::Interrupt | Signal::HangUp => Wish::End,
+        Signal::User1 => SignalRequest::Report,
+        Signal::Terminate | Signal::Interrupt | Signal::HangUp => SignalRequest::End,
     });
     wishes.max()
 }

@@ -1,50 +1,21 @@
 //! The loop that drives a channel in real time between two packet devices.
 
-use std::io;
-
 use channel::{Channel, Direction, Input, Link, Output, PerDirection};
 use edges::tun::PacketDevice;
 use machine::Machine;
-use thiserror::Error;
 use units::{Bytes, Instant};
 use wire::packet::Packet;
 
-use super::clockwork::{BATCH, Clockwork, FRAME_HEADER, receive};
+use super::clockwork::{BATCH, FRAME_HEADER, LinkClock, receive};
+use super::error::RelayError;
 use super::report::{DirectionReport, Report};
-
-/// Reason why packets cannot be moved any more.
-#[derive(Debug, Error)]
-pub(crate) enum RelayError {
-    /// A device returned a packet that the link cannot carry.
-    #[error(
-        "an interface passed {bytes} bytes at once, more than the link's MTU of {mtu}; turn off its \
-        segmentation offload"
-    )]
-    AboveMtu {
-        /// Length of the packet.
-        bytes: usize,
-        /// Largest permitted length.
-        mtu: usize,
-    },
-    /// A device failed.
-    #[error("cannot read from the {side} interface: {source}")]
-    Device {
-        /// `left` or `right`.
-        side: &'static str,
-        /// Error of the system.
-        source: io::Error,
-    },
-    /// The system call that waits failed.
-    #[error("cannot wait for packets: {0}")]
-    Wait(#[from] io::Error),
-}
 
 /// A link in real time between two devices. Time zero of the link is the creation of the relay.
 pub(crate) struct Relay<D> {
     /// By the direction of their input: left feeds down and receives packets of up.
     devices: PerDirection<D>,
     channel: Channel<Packet>,
-    clockwork: Clockwork,
+    clockwork: LinkClock,
     mtu: usize,
     refused: PerDirection<u64>,
     link: String,
@@ -60,7 +31,7 @@ impl<D: PacketDevice> Relay<D> {
         devices: PerDirection<D>,
         mtu: usize,
     ) -> Result<Self, RelayError> {
-        let clockwork = Clockwork::new()?;
+        let clockwork = LinkClock::new()?;
         for direction in Direction::BOTH {
             clockwork.add(&devices[direction], token(direction))?;
         }
@@ -76,7 +47,7 @@ impl<D: PacketDevice> Relay<D> {
     }
 
     /// Returns its clockwork.
-    pub(super) fn clockwork(&self) -> &Clockwork {
+    pub(super) fn clockwork(&self) -> &LinkClock {
         &self.clockwork
     }
 

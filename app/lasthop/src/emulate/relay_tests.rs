@@ -7,7 +7,8 @@ use edges::tun::PacketDevice;
 use units::Duration;
 use wire::packet::{Packet, PacketBuffer};
 
-use super::{Relay, RelayError};
+use super::Relay;
+use super::error::RelayError;
 
 const MTU: usize = 1500;
 

@@ -1,6 +1,7 @@
 //! `lasthop lab`: experiments in the simulator, compared with published results.
 
 mod choice;
+mod output;
 mod program;
 mod progress;
 mod registry;
@@ -8,8 +9,6 @@ mod report;
 mod run;
 mod show;
 mod trace;
-
-use std::io::Write;
 
 use clap::{Args, Subcommand};
 use experiment::LabError;
@@ -48,20 +47,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Run(arguments) => run::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Trace(arguments) => trace::run(arguments),
-    }
-}
-
-/// Writes to standard output. A closed pipe is no error, but a full disk is one.
-fn output(text: &str) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
-    let written = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush());
-    match written {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::broken(
-            format!("cannot write the results: {error}"),
-        )),
-        _ => Ok(()),
     }
 }
 

@@ -6,8 +6,9 @@ use clap::Args;
 use experiment::report::{Chapter, page, save};
 use experiment::{LabError, load, load_plan};
 
+use super::output::output;
+use super::registry;
 use super::run::FOLDER;
-use super::{output, registry};
 use crate::failure::Failure;
 
 /// Write one self-contained HTML page of results: tables beside what was published, plots, claims.

@@ -9,7 +9,7 @@ use experiment::{Campaign, Experiment, Judged, Override, Program, Table, text};
 use serde_json::json;
 
 use super::choice::{Choice, choose_all, known_scheme};
-use super::output;
+use super::output::output;
 use super::progress::Line;
 use crate::failure::Failure;
 
@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             Some(out) => out.clone(),
             None => Path::new(FOLDER).join(name),
         };
-        let outcome = run_one(choice, folder, (arguments, &program), &mut signals)?;
+        let outcome = run_one(choice, folder, arguments, &program, &mut signals)?;
         if !arguments.json {
             print(&outcome, arguments.against.as_deref())?;
         }
@@ -108,7 +108,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn run_one(
     choice: &Choice,
     folder: PathBuf,
-    (arguments, program): (&Arguments, &Program),
+    arguments: &Arguments,
+    program: &Program,
     signals: &mut Signals,
 ) -> Result<Outcome, Failure> {
     let experiment = choice.experiment;

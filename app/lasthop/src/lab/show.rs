@@ -3,7 +3,8 @@
 use clap::Args;
 use experiment::text;
 
-use super::{output, registry};
+use super::output::output;
+use super::registry;
 use crate::failure::Failure;
 
 /// List the experiments.

@@ -8,7 +8,8 @@ use clap::Args;
 use experiment::{Case, Experiment, Override, Plan, RunError};
 
 use super::choice::known_scheme;
-use super::{output, registry};
+use super::output::output;
+use super::registry;
 use crate::failure::Failure;
 
 /// Record the packets of one run, for Wireshark and similar programs.
@@ -39,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let case = choose(&plan, arguments.scheme.as_deref())?;
     experiment.check(&case).map_err(Failure::setting)?;
     let seed = arguments.seed;
-    record(experiment, (&case, seed), &arguments.pcap)?;
+    record(experiment, &case, seed, &arguments.pcap)?;
     let (case, file) = (case.describe(), arguments.pcap.display());
     output(&format!("{}, {case}, seed {seed}: {file}\n", about.name))
 }
@@ -55,11 +56,7 @@ fn choose(plan: &Plan, scheme: Option<&str>) -> Result<Case, Failure> {
 }
 
 /// Writes a draft beside the file, and renames it when it is complete.
-fn record(
-    experiment: &dyn Experiment,
-    (case, seed): (&Case, u64),
-    path: &Path,
-) -> Result<(), Failure> {
+fn record(experiment: &dyn Experiment, case: &Case, seed: u64, path: &Path) -> Result<(), Failure> {
     let Some(tracer) = experiment.tracer() else {
         let name = experiment.about().name;
         return Err(Failure::setting(format!(

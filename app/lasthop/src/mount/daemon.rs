@@ -21,7 +21,7 @@ use runtime::mount::{Mount, Mounted};
 use runtime::signals::Reader;
 
 use super::background;
-use super::ending::{Keeper, News};
+use super::ending::{MountEvent, MountProcess};
 use super::options::{Durability, Options};
 use super::place;
 use crate::client::{host_name, parse_url, server_of};
@@ -69,11 +69,11 @@ pub(super) fn run(wanted: Wanted, parent: Parent) -> Result<(), Failure> {
     let signalled = sender.clone();
     interrupt::watch(move |_| {
         // Nobody receives it once the process ends.
-        let _ = signalled.send(News::Signal);
+        let _ = signalled.send(MountEvent::Signal);
     })?;
     let options = wanted.options.client.connect_options()?;
     let mut terminal = Terminal { parent, log: None };
-    let (connection, root) = reach(&wanted, &options, (&mut terminal, &news))?;
+    let (connection, root) = reach(&wanted, &options, &mut terminal, &news)?;
     let root = directory(&wanted.url, &connection, &root, &options.caller)?;
     let mounting = MountOptions {
         source: wanted.url.to_string(),
@@ -85,7 +85,7 @@ pub(super) fn run(wanted: Wanted, parent: Parent) -> Result<(), Failure> {
     };
     let descriptor = edges::fuse::mount(&wanted.point, &mounting).map_err(Failure::setting)?;
     let point = wanted.point.clone();
-    let keeper = Keeper {
+    let keeper = MountProcess {
         mounted: serve(descriptor, root, &connection, &wanted.options, &sender)
             .map_err(|failure| undo(&point, failure))?,
         wanted,
@@ -124,7 +124,7 @@ fn serve(
     root: FileHandle,
     connection: &Connection,
     options: &Options,
-    sender: &Sender<News>,
+    sender: &Sender<MountEvent>,
 ) -> Result<Mounted, Failure> {
     let sender = sender.clone();
     let mount = Mount {
@@ -141,7 +141,7 @@ fn serve(
                 tracing::error!("the mount ends: {error}");
             }
             // Nobody receives it once the process ends.
-            let _ = sender.send(News::Ended);
+            let _ = sender.send(MountEvent::Ended);
         }),
     };
     connection.mount(mount).map_err(Failure::broken)
@@ -149,18 +149,18 @@ fn serve(
 
 /// Opens the control socket, and releases the waiting process.
 fn begin(
-    mut keeper: Keeper,
+    mut keeper: MountProcess,
     mut terminal: Terminal,
-) -> Result<(Keeper, (Control, Option<Reader>)), Failure> {
+) -> Result<(MountProcess, (Control, Option<Reader>)), Failure> {
     let Durability::Server = keeper.wanted.options.durability;
     let device = device_number(&keeper.wanted.point)?;
     let observer = keeper.sender.clone();
     keeper.connection.observe(move |event| {
-        let _ = observer.send(News::Server(event));
+        let _ = observer.send(MountEvent::Server(event));
     });
     let asked = keeper.sender.clone();
     let control = Control::start(&place::socket(device), move |question, asker| {
-        let _ = asked.send(News::Asked(question, asker));
+        let _ = asked.send(MountEvent::Asked(question, asker));
     });
     let control = control.map_err(Failure::setting)?;
     let hop = keeper
@@ -188,7 +188,8 @@ fn undo(point: &Path, failure: Failure) -> Failure {
 fn reach(
     wanted: &Wanted,
     options: &ConnectOptions,
-    (terminal, news): (&mut Terminal, &Receiver<News>),
+    terminal: &mut Terminal,
+    news: &Receiver<MountEvent>,
 ) -> Result<(Connection, Root), Failure> {
     loop {
         let error = match connect(&wanted.server, options, &interrupt::is_set) {

@@ -10,7 +10,7 @@ use files::ask;
 use rpc::message::Credentials;
 use runtime::files::{CallError, Connection, Event};
 use runtime::mount::Mounted;
-use runtime::mount::control::{Asker, Question};
+use runtime::mount::control::{Question, Requester};
 
 use super::answer::{Outcome, Status};
 use super::daemon::Wanted;
@@ -24,9 +24,9 @@ const TELL: Duration = Duration::from_mins(1);
 const ENDING: Duration = Duration::from_secs(1);
 
 /// An event of a mount.
-pub(super) enum News {
+pub(super) enum MountEvent {
     /// A request on the control socket.
-    Asked(Question, Asker),
+    Asked(Question, Requester),
     /// A signal that requests the end.
     Signal,
     /// The file system is not mounted anywhere any more.
@@ -40,9 +40,9 @@ pub(super) enum News {
 /// Reason of a synchronisation.
 pub(super) enum Purpose {
     /// A request to synchronise.
-    Sync(Asker),
+    Sync(Requester),
     /// A request to unmount.
-    Unmount(Asker),
+    Unmount(Requester),
     /// A signal that requests the end.
     Leave,
     /// The file system is unmounted already.
@@ -50,7 +50,7 @@ pub(super) enum Purpose {
 }
 
 /// The main loop of a mount's process.
-pub(super) struct Keeper {
+pub(super) struct MountProcess {
     pub(super) wanted: Wanted,
     pub(super) connection: Connection,
     pub(super) caller: Arc<Credentials>,
@@ -58,14 +58,14 @@ pub(super) struct Keeper {
     /// Path of the log, if it is a file.
     pub(super) log: Option<PathBuf>,
     pub(super) begun: Instant,
-    pub(super) sender: Sender<News>,
+    pub(super) sender: Sender<MountEvent>,
 }
 
 /// State of the end.
 #[derive(Default)]
 struct Progress {
     /// Clients that wait for it.
-    askers: Vec<Asker>,
+    askers: Vec<Requester>,
     /// True after a signal.
     leaving: bool,
     /// True if it is not mounted here any more.
@@ -77,16 +77,16 @@ struct Progress {
 /// Result of the process if it ends now; an error has the reason.
 type Next = Option<Result<(), Failure>>;
 
-impl Keeper {
+impl MountProcess {
     /// Runs until nothing is mounted and all data are safe, or a request ends it earlier.
-    pub(super) fn run(self, news: &Receiver<News>) -> Result<(), Failure> {
+    pub(super) fn run(self, news: &Receiver<MountEvent>) -> Result<(), Failure> {
         let mut progress = Progress::default();
         loop {
             let patience = if progress.unmounted { ENDING } else { TELL };
             let next = match news.recv_timeout(patience) {
                 Ok(news) => self.hear(news, &mut progress),
                 Err(RecvTimeoutError::Timeout) if progress.unmounted => {
-                    self.go_on_elsewhere(&mut progress);
+                    self.keep_in_other_namespaces(&mut progress);
                     None
                 }
                 Err(RecvTimeoutError::Timeout) => {
@@ -114,12 +114,12 @@ impl Keeper {
         }
     }
 
-    fn hear(&self, news: News, progress: &mut Progress) -> Next {
+    fn hear(&self, news: MountEvent, progress: &mut Progress) -> Next {
         match news {
-            News::Asked(Question::Status, asker) => asker.answer(&self.status()),
-            News::Asked(Question::Sync, asker) => self.sync(Purpose::Sync(asker)),
-            News::Asked(Question::Unmount, asker) => self.sync(Purpose::Unmount(asker)),
-            News::Asked(Question::Discard, asker) => {
+            MountEvent::Asked(Question::Status, asker) => asker.answer(&self.status()),
+            MountEvent::Asked(Question::Sync, asker) => self.sync(Purpose::Sync(asker)),
+            MountEvent::Asked(Question::Unmount, asker) => self.sync(Purpose::Unmount(asker)),
+            MountEvent::Asked(Question::Discard, asker) => {
                 let lost = page::unsafe_data(&self.status());
                 match self.discard() {
                     Ok(()) => {
@@ -129,25 +129,25 @@ impl Keeper {
                     Err(error) => asker.answer(&Outcome::failed(&error)),
                 }
             }
-            News::Signal if progress.leaving || progress.ended => {
+            MountEvent::Signal if progress.leaving || progress.ended => {
                 let lost = page::unsafe_data(&self.status());
                 let _ = self.discard();
                 return Some(Err(Failure::broken(format!(
                     "not all was safe; lost: {lost}"
                 ))));
             }
-            News::Signal => {
+            MountEvent::Signal => {
                 progress.leaving = true;
                 let left = page::unsafe_data(&self.status());
                 tracing::info!("unmounting; not safe yet: {left} (a second signal does not wait)");
                 self.sync(Purpose::Leave);
             }
-            News::Ended => {
+            MountEvent::Ended => {
                 progress.ended = true;
                 self.sync(Purpose::End);
             }
-            News::Synced(purpose, result) => return self.synced(purpose, result, progress),
-            News::Server(event) => self.tell(event),
+            MountEvent::Synced(purpose, result) => return self.synced(purpose, result, progress),
+            MountEvent::Server(event) => self.tell(event),
         }
         None
     }
@@ -158,7 +158,7 @@ impl Keeper {
         self.connection
             .submit(&self.caller, ask::Sync, move |result| {
                 // Nobody receives it once the process ends.
-                let _ = sender.send(News::Synced(purpose, result));
+                let _ = sender.send(MountEvent::Synced(purpose, result));
             });
     }
 
@@ -225,7 +225,7 @@ impl Keeper {
 
     /// Handles an unmounted file system that other mount namespaces still have: they keep it, unless this process is to
     /// end.
-    fn go_on_elsewhere(&self, progress: &mut Progress) {
+    fn keep_in_other_namespaces(&self, progress: &mut Progress) {
         progress.unmounted = false;
         let point = self.wanted.point.display();
         for asker in progress.askers.drain(..) {

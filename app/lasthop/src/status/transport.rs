@@ -2,7 +2,7 @@
 
 use association::{Profile, StreamStatus, TcpMethod, TcpStatus};
 use hosts::PeerStatus;
-use split::{Because, Choice, Chosen, Count, HopCondition, SplitStatus};
+use split::{Cause, Choice, Chosen, Count, HopCondition, SplitStatus};
 use units::Bytes;
 
 use super::page::{line, some};
@@ -31,13 +31,13 @@ pub(super) fn render(page: &mut String, split: &SplitStatus) {
 }
 
 /// Returns the reason why new connections cross in this way.
-fn reason(because: Because) -> &'static str {
+fn reason(because: Cause) -> &'static str {
     match because {
-        Because::Unmeasured => "as the hop is not measured yet",
-        Because::Short => "as the hop is short",
-        Because::Clean => "as the hop loses next to nothing",
-        Because::Long => "as the hop is long",
-        Because::Lossy => "as the hop loses much",
+        Cause::Unmeasured => "as the hop is not measured yet",
+        Cause::Short => "as the hop is short",
+        Cause::Clean => "as the hop loses next to nothing",
+        Cause::Long => "as the hop is long",
+        Cause::Lossy => "as the hop loses much",
     }
 }
 

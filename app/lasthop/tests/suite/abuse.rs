@@ -62,7 +62,7 @@ fn ask(cell: &Cell) {
 
 /// A mobile host begins to fetch without end; it has got some of that when this returns.
 fn begin_to_fetch(cell: &Cell) -> [TcpStream; 2] {
-    let (mut stream, sender) = connect(&cell.hosts[KILLED], (&cell.hosts[0], inside(0))).unwrap();
+    let (mut stream, sender) = connect(&cell.hosts[KILLED], &cell.hosts[0], inside(0)).unwrap();
     let mut writer = sender.try_clone().unwrap();
     thread::spawn(move || {
         // It ends when nobody reads any more.

@@ -99,10 +99,11 @@ fn an_interface_that_is_missing_is_an_error_of_the_setting() {
 fn fetch_and_move(
     hosts: &Hosts,
     lan: &Lan,
-    (length, outage): (usize, Duration),
+    length: usize,
+    outage: Duration,
 ) -> (Duration, Duration) {
     let content = content(length, 0);
-    let (mut stream, mut server) = connect(&hosts.mobile, (&hosts.fixed, FIXED_HOST)).unwrap();
+    let (mut stream, mut server) = connect(&hosts.mobile, &hosts.fixed, FIXED_HOST).unwrap();
     std::thread::scope(|scope| {
         let sent = &content;
         scope.spawn(move || server.write_all(sent).unwrap());
@@ -153,7 +154,7 @@ fn a_transfer_outlives_a_move_to_another_access_point() {
         let (hosts, lan) = moving(is_ethernet);
         let [gateway, mobile] = hosts.start_both();
         let place = hosts.peer("gateway")["endpoint"].clone();
-        fetch_and_move(&hosts, &lan, (48 << 20, Duration::from_millis(200)));
+        fetch_and_move(&hosts, &lan, 48 << 20, Duration::from_millis(200));
         // The cable may have come only after the last byte.
         hosts.wait_until("the mobile host is in reach again", || {
             hosts
@@ -203,7 +204,7 @@ impl Measured {
             .unwrap();
         }
         let daemons = hosts.start_both();
-        let (stall, move_took) = fetch_and_move(&hosts, &lan, (96 << 20, outage));
+        let (stall, move_took) = fetch_and_move(&hosts, &lan, 96 << 20, outage);
         let hop = hosts.peer("gateway")["hop"].clone();
         drop(daemons);
         let beyond = stall.saturating_sub(move_took).as_secs_f64() * 1e3;

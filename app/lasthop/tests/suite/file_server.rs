@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 
-use fileserver::{Config, Input, Stream};
+use fileserver::{Config, Input, RecordStream};
 use nfs::mount::{MountAnswer, Procedure};
 use nfs::{Limits, Path, Value};
 use rpc::message::{Call, Credentials, Reply};
@@ -59,7 +59,7 @@ fn answers_streams_and_ends_them() {
     let server = FileServer::start(Config::default()).unwrap();
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.set_read_timeout(Some(LONG)).unwrap();
-    stream.write_all(&Stream::write(&call())).unwrap();
+    stream.write_all(&RecordStream::write(&call())).unwrap();
     let mut mark = [0; 4];
     stream.read_exact(&mut mark).unwrap();
     let length = u32::from_be_bytes(mark) & !(1 << 31);

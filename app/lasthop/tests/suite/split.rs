@@ -72,7 +72,7 @@ fn closed(host: &Namespace, address: IpAddr) -> (Socket, SocketAddr) {
 
 /// Both ends of a connection that the mobile host asks for.
 fn pair(hosts: &Hosts) -> (TcpStream, TcpStream) {
-    connect(&hosts.mobile, (&hosts.fixed, FIXED_HOST)).unwrap()
+    connect(&hosts.mobile, &hosts.fixed, FIXED_HOST).unwrap()
 }
 
 /// A live run of both daemons, replayed in each at its end, does the same again to the last output.
@@ -216,7 +216,7 @@ fn fixed_hosts_reach_servers_on_the_mobile_host() {
     each(|transport| {
         let (hosts, _daemons) = connected(false, transport);
         let inside = MOBILE.parse().unwrap();
-        let (fixed, mobile) = connect(&hosts.fixed, (&hosts.mobile, inside)).unwrap();
+        let (fixed, mobile) = connect(&hosts.fixed, &hosts.mobile, inside).unwrap();
         assert_eq!(mobile.peer_addr().unwrap().ip(), FIXED_HOST);
         carry(mobile, fixed, 500_000);
         let told = split(&hosts);

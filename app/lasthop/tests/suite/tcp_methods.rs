@@ -64,7 +64,7 @@ fn retransmitted(host: &Namespace) -> u64 {
 
 /// The mobile host connects; one end sends and the other checks every byte.
 fn transfer(hosts: &Hosts, upload: bool) {
-    let (mobile, fixed) = connect(&hosts.mobile, (&hosts.fixed, FIXED_HOST)).unwrap();
+    let (mobile, fixed) = connect(&hosts.mobile, &hosts.fixed, FIXED_HOST).unwrap();
     let (sender, receiver) = if upload {
         (mobile, fixed)
     } else {

@@ -9,11 +9,13 @@ use machine::Machine;
 use serde::Deserialize;
 use units::{BitRate, Bytes, Duration, Instant};
 
-use crate::claim::{Claim, Unknown, Verdict};
-use crate::experiment::{About, Experiment, Metric, RunError};
+use crate::about::{About, Metric};
+use crate::claim::{Claim, Verdict};
+use crate::experiment::{Experiment, RunError};
 use crate::measurements::Measurements;
 use crate::plan::{Case, PlanError};
 use crate::table::Table;
+use crate::table::Unknown;
 
 /// Upper limit of packets per run; more are not needed for an exact result.
 const MOST_PACKETS: u64 = 10_000_000;

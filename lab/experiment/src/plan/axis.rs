@@ -2,7 +2,7 @@
 
 use toml::Value;
 
-use super::AXES;
+use super::keys::AXES;
 use super::source::{Place, PlanError, Source, join};
 
 /// Key with the name of a point that sets several parameters.

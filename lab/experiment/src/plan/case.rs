@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use super::axis::Point;
+use super::keys::{PARAMETERS, SCHEMES};
 use super::source::{Place, PlanError, Source, join};
-use super::{PARAMETERS, SCHEMES};
 
 /// One combination of scheme and axis values, as an experiment runs it.
 #[derive(Debug, Clone)]

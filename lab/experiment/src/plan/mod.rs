@@ -2,6 +2,7 @@
 
 mod axis;
 mod case;
+mod keys;
 mod overrides;
 mod seeds;
 mod source;
@@ -15,18 +16,11 @@ use toml::{Table, Value};
 
 pub use axis::Axis;
 pub use case::Case;
+use keys::{AXES, PARAMETERS, SCHEMES};
 pub use overrides::Override;
 pub use seeds::{Adaptive, Seeds};
 pub use source::PlanError;
 use source::{Place, Source, join};
-
-const EXPERIMENT: &str = "experiment";
-const PARAMETERS: &str = "parameters";
-const AXES: &str = "axes";
-const SCHEMES: &str = "schemes";
-const SEEDS: &str = "seeds";
-/// The tables of a plan.
-const TABLES: [&str; 4] = [EXPERIMENT, PARAMETERS, AXES, SCHEMES];
 
 /// Upper limit of cases in a plan.
 const MOST_CASES: usize = 100_000;

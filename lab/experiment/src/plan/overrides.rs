@@ -6,8 +6,8 @@ use toml::{Table, Value};
 
 use super::axis::label;
 use super::case::put;
+use super::keys::{AXES, EXPERIMENT, PARAMETERS, SEEDS, TABLES};
 use super::source::{Place, PlanError, Source, join};
-use super::{AXES, EXPERIMENT, PARAMETERS, SEEDS, TABLES};
 
 /// A change of a plan from the command line: `key=value`.
 ///

@@ -8,9 +8,10 @@ use std::path::Path;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
+use crate::about::About;
 use crate::claim::Judged;
 use crate::error::LabError;
-use crate::experiment::{About, Experiment};
+use crate::experiment::Experiment;
 use crate::grid::Grid;
 use crate::plan::Plan;
 use crate::storage::{PROVENANCE, write_atomically};

@@ -51,7 +51,7 @@ fn campaign(
     folder: &Path,
     jobs: usize,
 ) -> Result<Table, LabError> {
-    broken_off(experiment, plan, (folder, jobs), &mut |_| {
+    broken_off(experiment, plan, folder, jobs, &mut |_| {
         ControlFlow::Continue(())
     })
 }
@@ -59,7 +59,8 @@ fn campaign(
 fn broken_off(
     experiment: &dyn Experiment,
     plan: &str,
-    (folder, jobs): (&Path, usize),
+    folder: &Path,
+    jobs: usize,
     observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Table, LabError> {
     let campaign = Campaign {
@@ -107,7 +108,7 @@ fn a_campaign_broken_off_anywhere_goes_on_to_the_same_bytes() {
             }
             ControlFlow::Continue(())
         };
-        match broken_off(&ChannelErrors, PLAN, (folder.path(), 2), &mut few) {
+        match broken_off(&ChannelErrors, PLAN, folder.path(), 2, &mut few) {
             Ok(_) => break,
             Err(LabError::Interrupted) => {}
             Err(error) => panic!("{error}"),
@@ -137,7 +138,7 @@ fn more_seeds_keep_what_was_run_and_give_the_same_bytes() {
         first.get_or_insert(progress);
         ControlFlow::Continue(())
     };
-    broken_off(&ChannelErrors, &more, (grown.path(), 2), &mut observer).unwrap();
+    broken_off(&ChannelErrors, &more, grown.path(), 2, &mut observer).unwrap();
     let first = first.unwrap();
     assert_eq!((first.resumed, first.total), (24, 36));
     campaign(&ChannelErrors, &more, fresh.path(), 2).unwrap();
@@ -176,7 +177,7 @@ fn a_folder_of_other_runs_is_refused() {
 }
 
 /// An experiment with runs as the test defines them; it notes the seeds of each scheme.
-struct Told {
+struct ScriptedExperiment {
     measure: fn(&str, u64) -> Result<Measurements, RunError>,
     seen: Mutex<BTreeSet<(String, u64)>>,
 }
@@ -197,7 +198,7 @@ const TOLD: About = About {
     deviations: "",
 };
 
-impl Told {
+impl ScriptedExperiment {
     fn new(measure: fn(&str, u64) -> Result<Measurements, RunError>) -> Self {
         let seen = Mutex::default();
         Self { measure, seen }
@@ -212,7 +213,7 @@ impl Told {
     }
 }
 
-impl Experiment for Told {
+impl Experiment for ScriptedExperiment {
     fn about(&self) -> &About {
         &TOLD
     }
@@ -235,7 +236,7 @@ fn value(value: f64) -> Result<Measurements, RunError> {
 
 #[test]
 fn a_run_that_fails_or_panics_is_named() {
-    let failing = Told::new(|scheme, seed| match (scheme, seed) {
+    let failing = ScriptedExperiment::new(|scheme, seed| match (scheme, seed) {
         ("b", 2) => Err(RunError::Failed("the air is out".into())),
         _ => value(1.0),
     });
@@ -244,20 +245,20 @@ fn a_run_that_fails_or_panics_is_named() {
         error.contains("told, b, axis = ") && error.contains("seed 2: the air is out"),
         "{error}"
     );
-    let panicking = Told::new(|_, seed| {
+    let panicking = ScriptedExperiment::new(|_, seed| {
         assert!(seed < 2, "a bug");
         value(1.0)
     });
     let error = panicking.run_plan("3").unwrap_err().to_string();
     assert!(error.contains("(it panicked)"), "{error}");
-    let odd = Told::new(|_, _| value(f64::NAN));
+    let odd = ScriptedExperiment::new(|_, _| value(f64::NAN));
     assert!(
         odd.run_plan("1")
             .unwrap_err()
             .to_string()
             .contains("no number")
     );
-    let unknown = Told::new(|_, _| Ok(Measurements::new().with("speed", 1.0)));
+    let unknown = ScriptedExperiment::new(|_, _| Ok(Measurements::new().with("speed", 1.0)));
     assert!(
         unknown
             .run_plan("1")
@@ -270,7 +271,7 @@ fn a_run_that_fails_or_panics_is_named() {
 #[test]
 fn adaptive_seeds_end_when_the_interval_is_narrow() {
     // Scheme a is the same each time; b differs by ±50 %, so that its interval stays wide.
-    let told = Told::new(|scheme, seed| match scheme {
+    let told = ScriptedExperiment::new(|scheme, seed| match scheme {
         "a" => value(5.0),
         _ => value(if seed % 2 == 0 { 5.0 } else { 15.0 }),
     });
@@ -298,7 +299,9 @@ fn adaptive_seeds_end_when_the_interval_is_narrow() {
 
 #[test]
 fn published_numbers_and_pairs_find_their_cases() {
-    let told = Told::new(|scheme, seed| value(seed as f64 + if scheme == "a" { 1.0 } else { 0.0 }));
+    let told = ScriptedExperiment::new(|scheme, seed| {
+        value(seed as f64 + if scheme == "a" { 1.0 } else { 0.0 })
+    });
     let table = told.run_plan("5").unwrap();
     let published: Vec<_> = table.rows().iter().map(|row| row.published).collect();
     assert_eq!(published, [Some(2.0), Some(4.5), Some(2.0), None]);

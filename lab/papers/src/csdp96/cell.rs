@@ -7,9 +7,9 @@ use machine::{Machine, earlier};
 use simulator::{Input, Node, Output};
 use units::Instant;
 
+use super::interface::WIRED;
 use super::mobile::Mobile;
-use super::node::WIRED;
-use super::packet::{Carried, OfMobile};
+use super::packet::{Carried, MobilePacket};
 use super::station::Station;
 
 /// The air and its stations. It decides nothing: it passes frames and events between them.
@@ -23,7 +23,7 @@ pub(crate) struct Cell<H: Node> {
     outputs: VecDeque<Output<H::Packet, H::Event>>,
 }
 
-impl<H: Node<Packet: OfMobile>> Cell<H> {
+impl<H: Node<Packet: MobilePacket>> Cell<H> {
     /// Creates an idle air with its stations.
     pub(crate) fn new(
         air: CsmaAir<Carried<H::Packet>>,
@@ -115,7 +115,7 @@ impl<H: Node<Packet: OfMobile>> Cell<H> {
     }
 }
 
-impl<H: Node<Packet: OfMobile>> Machine for Cell<H> {
+impl<H: Node<Packet: MobilePacket>> Machine for Cell<H> {
     type Input = Input<H::Packet>;
     type Output = Output<H::Packet, H::Event>;
 

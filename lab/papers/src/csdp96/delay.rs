@@ -4,7 +4,7 @@ use experiment::{Measurements, Metric, RunError};
 use units::Instant;
 
 use super::fixed::Host;
-use super::flow::{Delays, Talker};
+use super::flow::{Delays, FlowSender};
 use super::mobile::Mobile;
 use super::network::SetUp;
 use super::queue::Queue;
@@ -121,7 +121,7 @@ pub(crate) fn measure(set_up: &SetUp) -> Result<Measurements, RunError> {
 }
 
 /// Returns the share that never arrived, in per cent; datagrams in flight count as lost.
-fn lost(delays: &Delays, talker: &Talker) -> Option<f64> {
+fn lost(delays: &Delays, talker: &FlowSender) -> Option<f64> {
     let sent = talker.sent();
     let missing = sent.saturating_sub(delays.count());
     (sent > 0).then(|| 100.0 * missing as f64 / sent as f64)

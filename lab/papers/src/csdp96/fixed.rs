@@ -7,8 +7,8 @@ use simulator::{Input, Output};
 use tcp::Endpoint;
 use units::{Duration, Instant};
 
-use super::flow::Talker;
-use super::node::{Event, WIRED};
+use super::flow::FlowSender;
+use super::interface::{Event, WIRED};
 use super::packet::{Content, Packet};
 
 /// The fixed hosts, which share a wire.
@@ -16,7 +16,7 @@ use super::packet::{Content, Packet};
 pub(crate) struct FixedHosts {
     hosts: Vec<Host>,
     /// Senders of flows; the numbers of their mobile hosts follow those of the connections.
-    talkers: Vec<Talker>,
+    talkers: Vec<FlowSender>,
     /// Time at which all hosts connect, and the bytes that each then writes; `None` once they did.
     begin: Option<(Instant, u64)>,
     /// Datagrams to send.
@@ -56,7 +56,7 @@ impl FixedHosts {
     pub(crate) fn new(
         endpoints: Vec<Endpoint>,
         (begin, transfer): (Instant, u64),
-        talkers: Vec<Talker>,
+        talkers: Vec<FlowSender>,
     ) -> Self {
         let hosts = endpoints.into_iter().map(|endpoint| Host {
             endpoint,
@@ -77,7 +77,7 @@ impl FixedHosts {
     }
 
     /// Returns the senders of flows.
-    pub(crate) fn talkers(&self) -> &[Talker] {
+    pub(crate) fn talkers(&self) -> &[FlowSender] {
         &self.talkers
     }
 
@@ -152,7 +152,7 @@ impl Machine for FixedHosts {
         let hosts = self.hosts.iter();
         let hosts = hosts.filter_map(|host| host.endpoint.poll_timeout()).min();
         let begin = self.begin.map(|(begin, _)| begin);
-        let talks = self.talkers.iter().map(Talker::next).min();
+        let talks = self.talkers.iter().map(FlowSender::next).min();
         earlier(earlier(hosts, begin), talks)
     }
 }

@@ -29,14 +29,14 @@ pub(crate) struct Flows {
 
 /// The sender of a flow.
 #[derive(Debug, Clone)]
-pub(crate) struct Talker {
+pub(crate) struct FlowSender {
     config: FlowConfig,
     chance: RandomStream,
     next: Instant,
     sent: u64,
 }
 
-impl Talker {
+impl FlowSender {
     /// Creates a sender whose first datagram is due within one interval.
     pub(crate) fn new(config: FlowConfig, mut chance: RandomStream) -> Self {
         Self {

@@ -13,7 +13,7 @@ use super::parameters::{Coming, Hints};
 use super::receivers::Receivers;
 use super::tests::datagram;
 use super::transmit_buffer::TransmitBuffer;
-use super::watch::Watch;
+use super::watch::FadeObserver;
 
 fn at(milliseconds: u64) -> Instant {
     Instant::from_millis(milliseconds)
@@ -135,7 +135,7 @@ fn news_come_late_in_their_order() {
 
 #[test]
 fn fades_are_noticed_or_not_and_marks_on_good_channels_are_stale() {
-    let mut watch = Watch::new(2);
+    let mut watch = FadeObserver::new(2);
     // Noticed after 30 ms; the mark outlasts the fade by 20 ms.
     watch.changed(at(100), 0, false);
     watch.marked(at(130), 0, true);

@@ -1,10 +1,10 @@
 //! A mobile host and its driver, which sends one frame at a time.
 
-use channel::{Fate, Frame, Station as OnAir};
+use channel::{Frame, Station as OnAir, TransmitResult};
 use simulator::{Input, Node, Output};
 use units::Instant;
 
-use super::node::HOP;
+use super::interface::HOP;
 use super::packet::{Carried, Filter};
 use super::parameters::Driver;
 use super::queue::Queue;
@@ -50,9 +50,9 @@ impl<H: Node> Mobile<H> {
     }
 
     /// Takes the result of a frame from the card.
-    pub(crate) fn ended(&mut self, now: Instant, fate: Fate) {
+    pub(crate) fn ended(&mut self, now: Instant, fate: TransmitResult) {
         self.is_card_free = true;
-        if fate == Fate::Acknowledged {
+        if fate == TransmitResult::Acknowledged {
             self.queue.delivered(now);
         } else {
             self.queue.failed();

@@ -9,7 +9,8 @@
 //! 1. `parameters.rs`: a plan's parameters; its schemes are [`scheduler::Config`]; `plans/`: the default plans.
 //! 2. `network.rs`: the nodes of a case. `fixed.rs`: the fixed hosts. `cell.rs`: the air with `station.rs` (the base
 //!    station) and `mobile.rs`, whose drivers have the queues of `queue.rs`; `packet.rs`: the packets of wire and air.
-//!    `receiver.rs`: the application of a mobile host; `flow.rs`: datagrams beside the connections.
+//!    `interface.rs`: ports and events. `receiver.rs`: the application of a mobile host; `flow.rs`: datagrams beside
+//!    the connections.
 //! 3. `opportunity.rs`: the states of the channels, and the time with packets for a good one; `oracle.rs`: the accuracy
 //!    with which these states are known; `receivers.rs`: the reports of mobile hosts on losses; `late.rs`: their delay;
 //!    `watch.rs`: the fades that the monitor detects; `transmit_buffer.rs`: the cost of putting a frame back.
@@ -23,6 +24,7 @@ mod crowd;
 mod delay;
 mod fixed;
 mod flow;
+pub(crate) mod interface;
 pub(crate) mod judging;
 mod late;
 pub(crate) mod mobile;

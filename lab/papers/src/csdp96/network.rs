@@ -11,13 +11,15 @@ use units::{Instant, SeqNumber};
 
 use super::cell::Cell;
 use super::fixed::FixedHosts;
-use super::flow::{Delays, Talker};
+use super::flow::{Delays, FlowSender};
+use super::interface::WIRED;
 use super::mobile::Mobile;
-use super::node::{Node, WIRED};
+use super::node::CsdpNode;
 use super::opportunity::Channels;
 use super::parameters::Parameters;
 use super::receiver::{Receiver, Role};
 use super::station::Station;
+use crate::failed;
 
 /// Ports of the fixed and the mobile end of each connection; each has hosts of its own, which differ in the last number
 /// of their addresses.
@@ -36,14 +38,9 @@ pub(crate) struct SetUp {
 
 /// The network before its first event.
 pub(crate) struct Network {
-    pub(crate) simulation: Simulation<Node>,
+    pub(crate) simulation: Simulation<CsdpNode>,
     pub(crate) fixed: NodeId,
     pub(crate) cell: NodeId,
-}
-
-/// Converts the error of a part to that of the run.
-fn failed(error: impl std::fmt::Display) -> RunError {
-    RunError::Failed(error.to_string())
 }
 
 impl SetUp {
@@ -64,8 +61,8 @@ impl SetUp {
     /// Builds the network.
     pub(crate) fn build(&self) -> Result<Network, RunError> {
         let mut simulation = Simulation::new();
-        let fixed = simulation.add("fixed", Node::Fixed(Box::new(self.fixed()?)));
-        let cell = simulation.add("cell", Node::Cell(Box::new(self.cell()?)));
+        let fixed = simulation.add("fixed", CsdpNode::Fixed(Box::new(self.fixed()?)));
+        let cell = simulation.add("cell", CsdpNode::Cell(Box::new(self.cell()?)));
         let wire = self.parameters.wire.line().map_err(failed)?;
         simulation
             .connect((fixed, WIRED), (cell, WIRED), &wire)
@@ -88,7 +85,7 @@ impl SetUp {
         let transfer = self.parameters.transfer.get();
         let talkers = self.parameters.flows().zip(0..).map(|(flow, number)| {
             let name = format!("csdp96/flow/{number}");
-            Talker::new(flow, RandomStream::named(self.seed, &name))
+            FlowSender::new(flow, RandomStream::named(self.seed, &name))
         });
         let talkers = talkers.collect();
         Ok(FixedHosts::new(endpoints, (begin, transfer), talkers))
@@ -112,7 +109,7 @@ impl SetUp {
             };
             let uplink = parameters.uplink.map(|flow| {
                 let name = format!("csdp96/uplink/{number}");
-                Talker::new(flow, RandomStream::named(seed, &name))
+                FlowSender::new(flow, RandomStream::named(seed, &name))
             });
             let host = Receiver::new(number, role).with_uplink(uplink);
             Ok(Mobile::new(number, host, driver))

@@ -1,38 +1,25 @@
 //! The nodes of the network: the fixed hosts, and the air with its stations.
 
 use machine::Machine;
-use simulator::{Input, Output, Port};
+use simulator::{Input, Output};
 use units::Instant;
 
 use super::cell::Cell;
 use super::fixed::FixedHosts;
+use super::interface::Event;
 use super::packet::Packet;
 use super::receiver::Receiver;
 
-/// The port towards the wire.
-pub(crate) const WIRED: Port = Port(0);
-/// The only port of a mobile host.
-pub(crate) const HOP: Port = Port(0);
-
-/// An event at a node, with the number of the mobile host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// All data have reached the application.
-    Done(u16),
-    /// A connection broke.
-    Broken(u16),
-}
-
 /// A node of the network.
 #[derive(Debug)]
-pub(crate) enum Node {
+pub(crate) enum CsdpNode {
     /// The fixed hosts.
     Fixed(Box<FixedHosts>),
     /// The air with its stations.
     Cell(Box<Cell<Receiver>>),
 }
 
-impl Machine for Node {
+impl Machine for CsdpNode {
     type Input = Input<Packet>;
     type Output = Output<Packet, Event>;
 

@@ -28,12 +28,12 @@ pub(crate) enum Content {
 }
 
 /// A packet that a base station sends or receives for mobile hosts.
-pub(crate) trait OfMobile: Crossing {
+pub(crate) trait MobilePacket: Crossing {
     /// Returns the number of the mobile host that it comes from or goes to; `None` if it belongs to no mobile host.
     fn mobile(&self) -> Option<u16>;
 }
 
-impl OfMobile for Packet {
+impl MobilePacket for Packet {
     fn mobile(&self) -> Option<u16> {
         Some(self.mobile)
     }

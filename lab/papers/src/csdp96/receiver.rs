@@ -5,8 +5,8 @@ use simulator::{Input, Output};
 use tcp::Endpoint;
 use units::Instant;
 
-use super::flow::{Delays, Talker};
-use super::node::{Event, HOP};
+use super::flow::{Delays, FlowSender};
+use super::interface::{Event, HOP};
 use super::packet::{Content, Packet};
 
 /// Role of a mobile host.
@@ -29,7 +29,7 @@ pub(crate) struct Receiver {
     role: Role,
     now: Instant,
     /// Flow that it also sends to its fixed host.
-    uplink: Option<Talker>,
+    uplink: Option<FlowSender>,
 }
 
 impl Receiver {
@@ -44,7 +44,7 @@ impl Receiver {
     }
 
     /// Returns the same host with a flow that it sends.
-    pub(crate) fn with_uplink(self, uplink: Option<Talker>) -> Self {
+    pub(crate) fn with_uplink(self, uplink: Option<FlowSender>) -> Self {
         Self { uplink, ..self }
     }
 
@@ -126,6 +126,6 @@ impl Machine for Receiver {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let endpoint = self.endpoint().and_then(Endpoint::poll_timeout);
-        earlier(endpoint, self.uplink.as_ref().map(Talker::next))
+        earlier(endpoint, self.uplink.as_ref().map(FlowSender::next))
     }
 }

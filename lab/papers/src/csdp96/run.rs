@@ -9,9 +9,10 @@ use units::{Duration, Instant};
 
 use super::cell::Cell;
 use super::fixed::{FixedHosts, Host};
+use super::interface::Event;
 use super::mobile::Mobile;
 use super::network::{Network, SetUp};
-use super::node::{Event, Node};
+use super::node::CsdpNode;
 use super::queue::{Queue, Tally};
 use super::receiver::Receiver;
 use crate::metric;
@@ -126,16 +127,16 @@ impl Network {
     /// Returns the fixed hosts.
     pub(crate) fn fixed(&self) -> Result<&FixedHosts, RunError> {
         match self.simulation.node(self.fixed) {
-            Node::Fixed(hosts) => Ok(hosts),
-            Node::Cell(_) => Err(RunError::Failed("the fixed hosts are missing".into())),
+            CsdpNode::Fixed(hosts) => Ok(hosts),
+            CsdpNode::Cell(_) => Err(RunError::Failed("the fixed hosts are missing".into())),
         }
     }
 
     /// Returns the air with its stations.
     pub(crate) fn cell(&self) -> Result<&Cell<Receiver>, RunError> {
         match self.simulation.node(self.cell) {
-            Node::Cell(cell) => Ok(cell),
-            Node::Fixed(_) => Err(RunError::Failed("the air is missing".into())),
+            CsdpNode::Cell(cell) => Ok(cell),
+            CsdpNode::Fixed(_) => Err(RunError::Failed("the air is missing".into())),
         }
     }
 

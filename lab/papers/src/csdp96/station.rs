@@ -1,6 +1,6 @@
 //! The base station: a queue for each mobile host, the scheduler that picks one, and a driver with one frame at a time.
 
-use channel::{Fate, Frame, Station as OnAir};
+use channel::{Frame, Station as OnAir, TransmitResult};
 use machine::{Machine, RandomStream, earlier};
 use scheduler::config::Monitor;
 use scheduler::{Cause, Destination, Input, Outcome, Output, Scheduler, Status};
@@ -9,12 +9,12 @@ use units::{Duration, Instant};
 use super::late::Late;
 use super::opportunity::Channels;
 use super::oracle::Oracle;
-use super::packet::{Carried, Filter, OfMobile};
+use super::packet::{Carried, Filter, MobilePacket};
 use super::parameters::{Coming, Driver, Hints};
 use super::queue::Queue;
 use super::receivers::Receivers;
 use super::transmit_buffer::TransmitBuffer;
-use super::watch::{Account, Watch};
+use super::watch::{Account, FadeObserver};
 
 /// The base station.
 #[derive(Debug)]
@@ -30,12 +30,12 @@ pub(crate) struct Station<P> {
     /// Inputs that the scheduler does not have yet.
     late: Late<Input>,
     card: TransmitBuffer<P>,
-    watch: Watch,
+    watch: FadeObserver,
     /// Filters of frames, one for each mobile host.
     filters: Vec<Filter>,
 }
 
-impl<P: OfMobile> Station<P> {
+impl<P: MobilePacket> Station<P> {
     /// Creates an idle base station, with a queue for each channel.
     pub(crate) fn new(
         config: &scheduler::Config,
@@ -64,7 +64,7 @@ impl<P: OfMobile> Station<P> {
             receivers: Receivers::new(driver.hints, count, seed),
             late: Late::by(driver.late),
             card: TransmitBuffer::new(driver.copy),
-            watch: Watch::new(count),
+            watch: FadeObserver::new(count),
             filters: vec![Filter::default(); usize::from(count)],
         }
     }
@@ -152,7 +152,7 @@ impl<P: OfMobile> Station<P> {
         &mut self,
         now: Instant,
         frame: &Frame<Carried<P>>,
-        (fate, airtime): (Fate, Duration),
+        (fate, airtime): (TransmitResult, Duration),
     ) {
         let destination = Destination(frame.mobile);
         let sent = Input::Sent {
@@ -160,11 +160,11 @@ impl<P: OfMobile> Station<P> {
             airtime,
         };
         self.scheduler.handle_input(now, sent);
-        if fate == Fate::Acknowledged {
+        if fate == TransmitResult::Acknowledged {
             self.hear_hints(now, frame.mobile);
         }
         let is_packet = matches!(frame.payload, Carried::Packet { .. });
-        let what = (is_packet, fate == Fate::Lost);
+        let what = (is_packet, fate == TransmitResult::Lost);
         self.watch.ended(now, (frame.mobile, airtime), what);
         let outcome = self.outcome(now, frame, fate);
         let ended = Input::Outcome {
@@ -177,11 +177,16 @@ impl<P: OfMobile> Station<P> {
         self.scheduler.handle_input(now, Input::AirFree);
     }
 
-    fn outcome(&mut self, now: Instant, frame: &Frame<Carried<P>>, fate: Fate) -> Outcome {
+    fn outcome(
+        &mut self,
+        now: Instant,
+        frame: &Frame<Carried<P>>,
+        fate: TransmitResult,
+    ) -> Outcome {
         let is_packet = matches!(frame.payload, Carried::Packet { .. });
         let queue = self.queues.get_mut(usize::from(frame.mobile));
         let queue = queue.filter(|_| is_packet);
-        if fate == Fate::Acknowledged {
+        if fate == TransmitResult::Acknowledged {
             if let Some(queue) = queue {
                 queue.delivered(now);
             }
@@ -193,7 +198,7 @@ impl<P: OfMobile> Station<P> {
     }
 
     /// Returns the cause of a loss as the receiver reports it.
-    fn cause(&mut self, mobile: u16, fate: Fate) -> Cause {
+    fn cause(&mut self, mobile: u16, fate: TransmitResult) -> Cause {
         if self.hints.come != Coming::AtOnce {
             return Cause::Unknown;
         }
@@ -201,8 +206,8 @@ impl<P: OfMobile> Station<P> {
         let is_mistaken = self.chance.chance(self.hints.mistaken);
         match fate {
             _ if !is_told => Cause::Unknown,
-            Fate::Collided if is_mistaken => Cause::Fade,
-            Fate::Collided => Cause::Collision,
+            TransmitResult::Collided if is_mistaken => Cause::Fade,
+            TransmitResult::Collided => Cause::Collision,
             // A checksum error at full signal is not a fade.
             _ if self.channels.is_good(mobile) => Cause::Unknown,
             _ => Cause::Fade,

@@ -24,7 +24,7 @@ macro_rules! plan {
 /// Transfers by all connections: name, title, claims, and the plan's own parts.
 macro_rules! transfers {
     ($name:literal, $title:literal, $claims:expr, [$($part:literal),+]) => {
-        Study {
+        CsdpExperiment {
             about: about([$name, $title], METRICS, plan!($($part),+)),
             claims: $claims,
             measure: transfers,
@@ -32,61 +32,61 @@ macro_rules! transfers {
     };
 }
 
-pub(super) const FINISH: Study = transfers!(
+pub(super) const FINISH: CsdpExperiment = transfers!(
     "csdp96-finish",
     "When connections end, by discipline, at two burst lengths",
     claims::finish,
     ["finish", "transfer", "fades", "schemes", "beyond"]
 );
-pub(super) const BURST: Study = transfers!(
+pub(super) const BURST: CsdpExperiment = transfers!(
     "csdp96-burst",
     "Burst lengths at a constant ratio of good and bad",
     claims::burst,
     ["burst", "transfer", "fades", "schemes"]
 );
-pub(super) const RANDOM: Study = transfers!(
+pub(super) const RANDOM: CsdpExperiment = transfers!(
     "csdp96-random",
     "Random errors in place of bursts",
     claims::random,
     ["random", "transfer"]
 );
-pub(super) const SWEEP: Study = transfers!(
+pub(super) const SWEEP: CsdpExperiment = transfers!(
     "csdp96-sweep",
     "The findings over link rate, number of mobile hosts, burst length and retries",
     claims::sweep,
     ["sweep", "transfer-small", "fades"]
 );
-pub(super) const MONITOR: Study = transfers!(
+pub(super) const MONITOR: CsdpExperiment = transfers!(
     "csdp96-monitor",
     "How the channels' states are known, and what receivers tell of losses",
     claims::monitor,
     ["monitor", "transfer", "fades"]
 );
-pub(super) const ACCURACY: Study = transfers!(
+pub(super) const ACCURACY: CsdpExperiment = transfers!(
     "csdp96-accuracy",
     "How often the monitor is right, from never to always, each look by itself",
     claims::accuracy,
     ["accuracy", "right", "transfer-small", "fades"]
 );
-pub(super) const ACCURACY_PERIODS: Study = transfers!(
+pub(super) const ACCURACY_PERIODS: CsdpExperiment = transfers!(
     "csdp96-accuracy-periods",
     "How often the monitor is right, from never to always, for a whole period of a channel",
     claims::accuracy,
     ["accuracy-periods", "right", "transfer-small", "fades"]
 );
-pub(super) const COLLISIONS: Study = transfers!(
+pub(super) const COLLISIONS: CsdpExperiment = transfers!(
     "csdp96-collisions",
     "Collisions that are taken for fades, beside hosts that send",
     claims::collisions,
     ["collisions", "monitors", "transfer-small", "fades"]
 );
-pub(super) const REQUEUE: Study = transfers!(
+pub(super) const REQUEUE: CsdpExperiment = transfers!(
     "csdp96-requeue",
     "What it costs to put a frame back, over the rate at which frames are copied",
     claims::requeue,
     ["requeue", "requeue-schemes", "transfer-small", "fades"]
 );
-pub(super) const CONNECTIONS: Study = Study {
+pub(super) const CONNECTIONS: CsdpExperiment = CsdpExperiment {
     about: about(
         [
             "csdp96-connections",
@@ -98,7 +98,7 @@ pub(super) const CONNECTIONS: Study = Study {
     claims: Vec::new,
     measure: connection,
 };
-pub(super) const TRACE: Study = Study {
+pub(super) const TRACE: CsdpExperiment = CsdpExperiment {
     about: about(
         [
             "csdp96-trace",
@@ -110,7 +110,7 @@ pub(super) const TRACE: Study = Study {
     claims: claims::trace,
     measure: trace::moment,
 };
-pub(super) const ISOLATION: Study = Study {
+pub(super) const ISOLATION: CsdpExperiment = CsdpExperiment {
     about: about(
         [
             "csdp96-isolation",
@@ -123,7 +123,7 @@ pub(super) const ISOLATION: Study = Study {
     measure: SetUp::span,
 };
 
-pub(super) const DELAY: Study = Study {
+pub(super) const DELAY: CsdpExperiment = CsdpExperiment {
     about: about(
         [
             "csdp96-delay",
@@ -136,7 +136,7 @@ pub(super) const DELAY: Study = Study {
     measure: delay::measure,
 };
 
-pub(super) const CROWD: Study = Study {
+pub(super) const CROWD: CsdpExperiment = CsdpExperiment {
     about: about(
         [
             "csdp96-crowd",
@@ -224,7 +224,7 @@ const CALIBRATION: &[Calibration] = &[
 
 /// An experiment: runs of a plan.
 #[derive(Debug)]
-pub(super) struct Study {
+pub(super) struct CsdpExperiment {
     pub(super) about: About,
     claims: fn() -> Vec<Claim>,
     measure: fn(&SetUp) -> Result<Measurements, RunError>,
@@ -244,7 +244,7 @@ fn transfers(set_up: &SetUp) -> Result<Measurements, RunError> {
     Transfers::run(set_up)?.measurements(set_up)
 }
 
-impl Experiment for Study {
+impl Experiment for CsdpExperiment {
     fn about(&self) -> &About {
         &self.about
     }

@@ -4,7 +4,7 @@ use units::{Duration, Instant};
 
 /// A recorder of fades, marks and turns.
 #[derive(Debug, Clone)]
-pub(crate) struct Watch {
+pub(crate) struct FadeObserver {
     each: Vec<Seen>,
     account: Account,
 }
@@ -47,7 +47,7 @@ struct Seen {
     turn: Option<Instant>,
 }
 
-impl Watch {
+impl FadeObserver {
     /// Creates `count` mobile hosts with good channels, unmarked.
     pub(crate) fn new(count: u16) -> Self {
         let seen = Seen {

@@ -7,7 +7,7 @@ use mtcp::Clock;
 use simulator::Limits;
 use units::{Duration, Instant};
 
-use super::watch::Watch;
+use super::watch::BufferObserver;
 use crate::host_work::Stack;
 use crate::metric;
 use crate::ton97::base::{Station, Work};
@@ -101,7 +101,7 @@ pub(super) fn read(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
 /// A transfer that has ended.
 #[derive(Debug)]
 pub(super) struct Transfer {
-    watch: Watch,
+    watch: BufferObserver,
     /// Time since the first buffer was full.
     span: Duration,
     /// Bytes that arrived in that time; zero if a connection gave up.
@@ -128,7 +128,7 @@ impl Transfer {
         let direction = parameters.direction;
         let ways = u32::from(direction.is_down()) + u32::from(direction.is_up());
         let buffer = u64::from(parameters.tcp.maximum_segment_size);
-        let mut watch = Watch::new((network.mobile, hop), buffer, ways);
+        let mut watch = BufferObserver::new(network.mobile, hop, buffer, ways);
         let give_up = Instant::ZERO + parameters.give_up;
         network.run(Limits::until(give_up), &mut watch)?;
         let simulation = &network.simulation;

@@ -7,7 +7,8 @@ use simulator::{LinkId, Loss, Moment, NodeId, Observer, Sighting};
 use units::{Duration, Instant};
 
 use crate::host_work::Card;
-use crate::ton97::node::{Event, Node};
+use crate::ton97::interface::Event;
+use crate::ton97::node::TonNode;
 use crate::ton97::packet::Packet;
 
 /// Shortest pause of the application's data that counts as a stall: the tick of MTCP.
@@ -87,7 +88,7 @@ impl Buffers {
 
 /// An observer of a run.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct BufferObserver {
     mobile: NodeId,
     hop: LinkId,
     pub(super) card: Card,
@@ -98,9 +99,9 @@ pub(super) struct Watch {
     pub(super) end: Option<Instant>,
 }
 
-impl Watch {
+impl BufferObserver {
     /// Observes the `mobile` host at its end of `hop`, buffers of `size` bytes, and the end of `ways` transfers.
-    pub(super) fn new((mobile, hop): (NodeId, LinkId), size: u64, ways: u32) -> Self {
+    pub(super) fn new(mobile: NodeId, hop: LinkId, size: u64, ways: u32) -> Self {
         Self {
             mobile,
             hop,
@@ -112,7 +113,7 @@ impl Watch {
     }
 }
 
-impl Observer<Node> for Watch {
+impl Observer<TonNode> for BufferObserver {
     fn packet(&mut self, sighting: Sighting, packet: &Packet) -> ControlFlow<()> {
         let card = &mut self.card;
         match (sighting.direction, sighting.moment) {
@@ -146,9 +147,9 @@ impl Observer<Node> for Watch {
         ControlFlow::Break(())
     }
 
-    fn acted(&mut self, now: Instant, id: NodeId, node: &Node) -> ControlFlow<()> {
+    fn acted(&mut self, now: Instant, id: NodeId, node: &TonNode) -> ControlFlow<()> {
         if id == self.mobile
-            && let Node::Mobile(mobile) = node
+            && let TonNode::Mobile(mobile) = node
         {
             self.buffers.reach(now, mobile.counts().received);
         }

@@ -13,11 +13,11 @@ use simulator::{Input, Output};
 use units::Instant;
 use wire::packet::PacketBuffer;
 
+use super::addresses::STATION;
 use super::copy::{Copy, Next};
 use super::fades::Fades;
+use super::interface::{Event, LINK};
 use super::internet::Internet;
-use super::network::STATION;
-use super::node::{Event, LINK};
 use super::packet::Packet;
 use super::processor::{Done, Processor};
 use crate::link_repair::{LinkRepair, Repaired};

@@ -6,10 +6,11 @@ use experiment::{About, Case, Claim, Experiment, Measurements, PlanError, RunErr
 use simulator::{End, Pcap};
 use units::Instant;
 
-use super::network::{SetUp, failed};
-use super::node::{AIR, LINK, WIRED};
+use super::interface::{AIR, LINK, WIRED};
+use super::network::SetUp;
 use super::parameters::{Parameters, Scheme};
 use super::run::Run;
+use crate::failed;
 
 /// Bytes of a packet that a capture keeps: the headers of IP, UDP, RPC and NFS.
 const SNAP: u16 = 256;

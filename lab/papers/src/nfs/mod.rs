@@ -8,16 +8,18 @@
 //! 1. `parameters.rs`: a plan's parameters and schemes.
 //! 2. `network.rs`: the nodes and links of a case; `site.rs`: server and clients, independent of the network between
 //!    them; `server.rs`, `station.rs`, `client.rs`: the nodes, which only join machines; `packet.rs`: the packets of
-//!    the links.
+//!    the links; `interface.rs`, `addresses.rs`: ports, events and addresses.
 //! 3. The parts of a host: `copy.rs` (the application), `internet.rs` with `reassembly.rs` (UDP and IP), `fades.rs`
 //!    (the driver's two states), `processor.rs` (a slow host with a small buffer).
 //! 4. `run.rs`: a run and its metrics; `copies.rs`: the experiments that are such runs; `watch.rs`: runs over time;
 //!    `judging.rs`: helpers of the claims.
 
+pub(crate) mod addresses;
 pub(crate) mod client;
 pub(crate) mod copies;
 mod copy;
 mod fades;
+pub(crate) mod interface;
 mod internet;
 pub(crate) mod judging;
 pub(crate) mod network;

@@ -1,7 +1,5 @@
 //! The papers' testbed: server, Ethernet, base station, air, mobile hosts.
 
-use std::net::Ipv4Addr;
-
 use channel::{Direction, DirectionConfig, Link, LinkConfig, QueueBound, Rate};
 use experiment::RunError;
 use machine::RandomStream;
@@ -9,17 +7,18 @@ use nfs::FileHandle;
 use simulator::{Line, LinkId, NodeId, Port, Simulation};
 use units::Duration;
 
+use super::addresses::{SERVER, STATION};
 use super::client::ClientHost;
 use super::fades::Fades;
-use super::node::{AIR, LINK, Node, WIRED};
+use super::interface::{AIR, LINK, WIRED};
+use super::node::NfsNode;
 use super::parameters::{LinkLayer, Parameters, Policy, Scheme};
 use super::processor::Processor;
-use super::site::{Equipment, SERVER, Site, name};
+use super::site::{Equipment, Site, name};
 use super::station::Station;
+use crate::failed;
 use crate::router::Router;
 
-/// Address of the base station.
-pub(super) const STATION: Ipv4Addr = Ipv4Addr::new(10, 0, 1, 254);
 /// First port of the base station for hosts on the wire, and of the node `air` for mobile hosts.
 const WIRED_HOSTS: u16 = 2;
 const MOBILES: u16 = 1;
@@ -38,17 +37,12 @@ pub(crate) struct SetUp {
 /// The network before its first event.
 #[derive(Debug)]
 pub(crate) struct Network {
-    pub(crate) simulation: Simulation<Node>,
+    pub(crate) simulation: Simulation<NfsNode>,
     pub(crate) server: NodeId,
     pub(crate) station: NodeId,
     pub(crate) air: LinkId,
     /// Mobile hosts, then clients on the wire.
     pub(crate) clients: Vec<NodeId>,
-}
-
-/// Converts the error of a part to that of the run.
-pub(crate) fn failed(error: impl std::fmt::Display) -> RunError {
-    RunError::Failed(error.to_string())
 }
 
 /// Returns a link without delay and with unlimited rate and queue.
@@ -78,7 +72,7 @@ impl SetUp {
         let mut simulation = Simulation::new();
         let site = self.site();
         let (server, root) = site.server()?;
-        let server = simulation.add("server", Node::Server(Box::new(server)));
+        let server = simulation.add("server", NfsNode::Server(Box::new(server)));
         let addresses = |range: std::ops::Range<u64>| -> Vec<_> {
             range.map(|number| site.address(number)).collect()
         };
@@ -90,10 +84,10 @@ impl SetUp {
         let chance = RandomStream::named(self.seed, "nfs/station/processor");
         let processor = Processor::new(parameters.station.clone(), chance);
         let repair = self.scheme.repair();
-        let station = Station::new((&mobiles, &wired), repair.as_ref(), processor);
-        let station = simulation.add("base", Node::Station(Box::new(station)));
+        let station = Station::new(&mobiles, &wired, repair.as_ref(), processor);
+        let station = simulation.add("base", NfsNode::Station(Box::new(station)));
         let wire = parameters.wire.line().map_err(failed)?;
-        let connect = |first, second, line: &Line, simulation: &mut Simulation<Node>| {
+        let connect = |first, second, line: &Line, simulation: &mut Simulation<NfsNode>| {
             simulation.connect(first, second, line).map_err(failed)
         };
         connect((server, WIRED), (station, WIRED), &wire, &mut simulation)?;
@@ -102,13 +96,13 @@ impl SetUp {
         let ways = mobiles.iter().zip((MOBILES..).map(Port));
         let ways = ways.map(|(mobile, port)| (*mobile, port));
         let back = [SERVER, STATION].map(|host| (host, LINK));
-        let middle = Node::Air(Router::new(ways.chain(back).collect()));
+        let middle = NfsNode::Air(Router::new(ways.chain(back).collect()));
         let middle = simulation.add("air", middle);
         let air = connect((station, AIR), (middle, LINK), &air, &mut simulation)?;
         let mut clients = Vec::new();
         for number in 0..hosts.mobile + hosts.wired {
             let host = self.client(number, root)?;
-            let node = simulation.add(&name(number), Node::Client(Box::new(host)));
+            let node = simulation.add(&name(number), NfsNode::Client(Box::new(host)));
             let (end, line) = match number.checked_sub(hosts.mobile) {
                 None => ((middle, Port(MOBILES + number as u16)), instant()?),
                 Some(wired) => ((station, Port(WIRED_HOSTS + wired as u16)), instant()?),

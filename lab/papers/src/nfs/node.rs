@@ -1,34 +1,19 @@
 //! The nodes of the network: the host of the server, the base station, the air, the hosts of clients.
 
 use machine::Machine;
-use simulator::{Input, Output, Port};
-use units::{Duration, Instant};
+use simulator::{Input, Output};
+use units::Instant;
 
 use super::client::ClientHost;
+use super::interface::Event;
 use super::packet::Packet;
 use super::server::ServerHost;
 use super::station::Station;
 use crate::router::Router;
 
-/// The port towards the wired network.
-pub(crate) const WIRED: Port = Port(0);
-/// The port towards the air.
-pub(crate) const AIR: Port = Port(1);
-/// The only port of a client.
-pub(crate) const LINK: Port = Port(0);
-
-/// An event at a node.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// The application of a client has copied its file, in this time.
-    Copied(Duration),
-    /// The copy failed; holds the reason.
-    Failed(String),
-}
-
 /// A node of the network.
 #[derive(Debug)]
-pub(crate) enum Node {
+pub(crate) enum NfsNode {
     /// The host of the server.
     Server(Box<ServerHost>),
     /// The base station.
@@ -39,7 +24,7 @@ pub(crate) enum Node {
     Client(Box<ClientHost>),
 }
 
-impl Machine for Node {
+impl Machine for NfsNode {
     type Input = Input<Packet>;
     type Output = Output<Packet, Event>;
 

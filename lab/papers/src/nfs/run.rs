@@ -9,8 +9,10 @@ use simulator::{Limits, NodeId, Observer, OnEvent};
 use units::{Duration, Instant};
 
 use super::client::ClientHost;
-use super::network::{Network, SetUp, failed};
-use super::node::{Event, Node};
+use super::interface::Event;
+use super::network::{Network, SetUp};
+use super::node::NfsNode;
+use crate::failed;
 use crate::metric;
 
 /// The metrics of a run.
@@ -143,7 +145,7 @@ impl Run {
     pub(crate) fn until(
         mut network: Network,
         limit: Instant,
-        observer: &mut impl Observer<Node>,
+        observer: &mut impl Observer<NfsNode>,
     ) -> Result<Self, RunError> {
         let mut ends: Ends = vec![None; network.clients.len()];
         let mut failure = None;
@@ -179,7 +181,7 @@ impl Run {
 
     /// Checks that the server has all of every file.
     fn check(&self, set_up: &SetUp) -> Result<(), RunError> {
-        let Node::Server(server) = self.network.simulation.node(self.network.server) else {
+        let NfsNode::Server(server) = self.network.simulation.node(self.network.server) else {
             return Err(RunError::Failed("there is no server".into()));
         };
         set_up.site().check(server)
@@ -189,24 +191,24 @@ impl Run {
     pub(crate) fn client(&self, number: usize) -> Option<&ClientHost> {
         let id = self.network.clients.get(number)?;
         match self.network.simulation.node(*id) {
-            Node::Client(client) => Some(client),
-            Node::Server(_) | Node::Station(_) | Node::Air(_) => None,
+            NfsNode::Client(client) => Some(client),
+            NfsNode::Server(_) | NfsNode::Station(_) | NfsNode::Air(_) => None,
         }
     }
 
     /// Returns the number of datagrams that reached the server.
     fn asked(&self) -> u64 {
         match self.network.simulation.node(self.network.server) {
-            Node::Server(server) => server.datagrams(),
-            Node::Station(_) | Node::Air(_) | Node::Client(_) => 0,
+            NfsNode::Server(server) => server.datagrams(),
+            NfsNode::Station(_) | NfsNode::Air(_) | NfsNode::Client(_) => 0,
         }
     }
 
     /// Returns the number of packets that the base station's card dropped because its buffer was full.
     fn station_overflows(&self) -> u64 {
         match self.network.simulation.node(self.network.station) {
-            Node::Station(station) => station.overflows(),
-            Node::Server(_) | Node::Air(_) | Node::Client(_) => 0,
+            NfsNode::Station(station) => station.overflows(),
+            NfsNode::Server(_) | NfsNode::Air(_) | NfsNode::Client(_) => 0,
         }
     }
 

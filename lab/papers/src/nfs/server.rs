@@ -8,8 +8,8 @@ use machine::{Machine, earlier};
 use simulator::{Input, Output};
 use units::Instant;
 
+use super::interface::{Event, WIRED};
 use super::internet::Internet;
-use super::node::{Event, WIRED};
 use super::packet::Packet;
 
 /// The host of the server on the wired network.

@@ -9,35 +9,24 @@ use machine::RandomStream;
 use nfs::FileHandle;
 use units::{Duration, Instant};
 
+use super::addresses::{MOBILES, SERVER, WIRED};
 use super::client::{ClientHost, Parts};
 use super::copy::{Copy, Plan, Way, content};
 use super::fades::Fades;
 use super::internet::Internet;
-use super::network::failed;
 use super::parameters::{CopyPlan, Hosts, Policy, ServerPlan, Timeouts};
 use super::processor::{Processor, ProcessorConfig};
 use super::server::ServerHost;
+use crate::failed;
 use crate::link_repair::LinkRepair;
 
-/// Address of the server.
-pub(crate) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 /// Ports of the server and of a client.
 const NFS: u16 = 2_049;
 const CLIENT: u16 = 1_023;
-/// First three bytes of the addresses of mobile hosts, and of hosts on the wire; the number of the host follows.
-const MOBILES: [u8; 3] = [10, 0, 1];
-const WIRED: [u8; 3] = [10, 0, 0];
 
 /// Returns the name of a client's host and of its file.
 pub(crate) fn name(number: u64) -> String {
     format!("client-{number}")
-}
-
-/// Returns the number of the mobile host with this address.
-pub(crate) fn mobile(address: Ipv4Addr) -> Option<u16> {
-    let [net @ .., host] = address.octets();
-    let number = host.checked_sub(1).filter(|_| net == MOBILES);
-    number.map(u16::from)
 }
 
 /// The hosts and their tasks.

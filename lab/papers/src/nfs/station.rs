@@ -9,11 +9,10 @@ use simulator::{Input, Output, Port};
 use units::Instant;
 use wire::packet::PacketBuffer;
 
-use super::network::STATION;
-use super::node::{AIR, Event, WIRED};
+use super::addresses::{SERVER, STATION};
+use super::interface::{AIR, Event, WIRED};
 use super::packet::Packet;
 use super::processor::{Done, Processor};
-use super::site::SERVER;
 use crate::link_repair::{LinkRepair, Repaired};
 use crate::router::Router;
 
@@ -40,7 +39,8 @@ impl Station {
     /// Creates a station with these mobile hosts on the air, and further hosts on ports of their own; with a link
     /// repair for each mobile host if `repair` is set.
     pub(super) fn new(
-        (mobiles, wired): (&[Ipv4Addr], &[(Ipv4Addr, Port)]),
+        mobiles: &[Ipv4Addr],
+        wired: &[(Ipv4Addr, Port)],
         repair: Option<&arq::Config>,
         processor: Processor,
     ) -> Self {

@@ -30,11 +30,11 @@ pub(crate) const METRICS: &[Metric] = &[
 
 /// An experiment that shows a run at moments.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct CopyObserver {
     pub(crate) about: About,
 }
 
-impl Experiment for Watch {
+impl Experiment for CopyObserver {
     fn about(&self) -> &About {
         &self.about
     }

@@ -6,7 +6,7 @@ mod claims;
 use experiment::{About, Experiment, Metric};
 
 use crate::nfs::copies::Copies;
-use crate::nfs::watch::Watch;
+use crate::nfs::watch::CopyObserver;
 use crate::nfs::{CALIBRATION, DEVIATIONS, run, watch};
 
 const SOURCE: &str = "Dube, Rais, Tripathi, \"Improving NFS Performance over Wireless Links\", University of Maryland, \
@@ -71,7 +71,7 @@ const TABLES_8_AND_9: Copies = Copies {
     claims: claims::two_clients,
 };
 
-const FIGURE_3: Watch = Watch {
+const FIGURE_3: CopyObserver = CopyObserver {
     about: about!(
         "nfs95-fig3",
         "Figure 3: the small buffer overflows, over time",

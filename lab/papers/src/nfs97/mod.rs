@@ -6,7 +6,7 @@ mod claims;
 use experiment::{About, Experiment, Metric};
 
 use crate::nfs::copies::Copies;
-use crate::nfs::watch::Watch;
+use crate::nfs::watch::CopyObserver;
 use crate::nfs::{CALIBRATION, DEVIATIONS, run, watch};
 
 const SOURCE: &str = "Dube, Rais, Tripathi, \"Improving NFS Performance over Wireless Links\", IEEE Transactions on \
@@ -62,7 +62,7 @@ const FIGURES_7_AND_8: Copies = copies!(
     claims::two_clients,
     ["plans/fig7-8.toml", "../nfs/plans/fades.toml"]
 );
-const FIGURE_9: Watch = Watch {
+const FIGURE_9: CopyObserver = CopyObserver {
     about: about(
         [
             "nfs97-fig9",

@@ -8,17 +8,18 @@ use units::Instant;
 
 use super::parameters::Parameters;
 use crate::csdp96::cell::Cell;
+use crate::csdp96::interface::WIRED;
 use crate::csdp96::mobile::Mobile;
-use crate::csdp96::node::WIRED;
 use crate::csdp96::opportunity::Channels;
-use crate::csdp96::packet::OfMobile;
+use crate::csdp96::packet::MobilePacket;
 use crate::csdp96::station::Station;
+use crate::failed;
+use crate::nfs::addresses::mobile;
 use crate::nfs::client::ClientHost;
-use crate::nfs::network::failed;
-use crate::nfs::node::Event;
+use crate::nfs::interface::Event;
 use crate::nfs::packet::Packet;
 use crate::nfs::server::ServerHost;
-use crate::nfs::site::{Equipment, mobile};
+use crate::nfs::site::Equipment;
 
 /// A case with its seed, ready to be built.
 #[derive(Debug)]
@@ -34,21 +35,21 @@ pub(super) struct SetUp {
 /// The network before its first event.
 #[derive(Debug)]
 pub(super) struct Network {
-    pub(super) simulation: Simulation<Node>,
+    pub(super) simulation: Simulation<CopyNode>,
     server: NodeId,
     cell: NodeId,
 }
 
 /// A node of the network.
 #[derive(Debug)]
-pub(super) enum Node {
+pub(super) enum CopyNode {
     /// The host of the server.
     Server(Box<ServerHost>),
     /// The air with its stations.
     Cell(Box<Cell<ClientHost>>),
 }
 
-impl OfMobile for Packet {
+impl MobilePacket for Packet {
     fn mobile(&self) -> Option<u16> {
         self.hosts().into_iter().find_map(mobile)
     }
@@ -85,8 +86,8 @@ impl SetUp {
         let channels = (Channels::new(&errors, seed), count);
         let station = Station::new(&self.scheme, parameters.driver, channels, seed);
         let mut simulation = Simulation::new();
-        let server = simulation.add("server", Node::Server(Box::new(server)));
-        let cell = Node::Cell(Box::new(Cell::new(air, station, mobiles)));
+        let server = simulation.add("server", CopyNode::Server(Box::new(server)));
+        let cell = CopyNode::Cell(Box::new(Cell::new(air, station, mobiles)));
         let cell = simulation.add("cell", cell);
         let wire = parameters.wire.line().map_err(failed)?;
         let laid = simulation.connect((server, WIRED), (cell, WIRED), &wire);
@@ -103,21 +104,21 @@ impl Network {
     /// Returns the host of the server.
     pub(super) fn server(&self) -> Result<&ServerHost, RunError> {
         match self.simulation.node(self.server) {
-            Node::Server(server) => Ok(server),
-            Node::Cell(_) => Err(RunError::Failed("the server is missing".into())),
+            CopyNode::Server(server) => Ok(server),
+            CopyNode::Cell(_) => Err(RunError::Failed("the server is missing".into())),
         }
     }
 
     /// Returns the air with its stations.
     pub(super) fn cell(&self) -> Result<&Cell<ClientHost>, RunError> {
         match self.simulation.node(self.cell) {
-            Node::Cell(cell) => Ok(cell),
-            Node::Server(_) => Err(RunError::Failed("the air is missing".into())),
+            CopyNode::Cell(cell) => Ok(cell),
+            CopyNode::Server(_) => Err(RunError::Failed("the air is missing".into())),
         }
     }
 }
 
-impl Machine for Node {
+impl Machine for CopyNode {
     type Input = Input<Packet>;
     type Output = Output<Packet, Event>;
 

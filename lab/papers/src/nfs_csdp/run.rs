@@ -10,10 +10,10 @@ use super::network::{Network, SetUp};
 use crate::csdp96::mobile::Mobile;
 use crate::csdp96::queue::Tally;
 use crate::csdp96::run::jains_index;
+use crate::failed;
 use crate::metric;
 use crate::nfs::client::Counts;
-use crate::nfs::network::failed;
-use crate::nfs::node::Event;
+use crate::nfs::interface::Event;
 
 /// The metrics of copies by all clients.
 pub(super) const METRICS: &[Metric] = &[

@@ -5,9 +5,9 @@ use experiment::Plan;
 use super::network::SetUp;
 use super::run::Run;
 use super::tables;
-use crate::csdp96::packet::OfMobile;
+use crate::csdp96::packet::MobilePacket;
+use crate::nfs::addresses::{SERVER, mobile};
 use crate::nfs::packet::Packet;
-use crate::nfs::site::{SERVER, mobile};
 
 fn set_ups(overrides: &[&str], seed: u64) -> Vec<SetUp> {
     let overrides: Vec<_> = overrides.iter().map(|text| text.parse().unwrap()).collect();

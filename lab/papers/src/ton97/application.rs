@@ -2,7 +2,7 @@
 
 use tcp::{Input, Output};
 
-use super::node::Event;
+use super::interface::Event;
 
 /// An application; lengths are in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use snoop::Agent;
 use units::Instant;
 use wire::TcpSegment;
 
-use super::node::{AIR, Event, WIRED};
+use super::driver::Waiting;
+use super::interface::{AIR, Event, WIRED};
 use super::packet::Packet;
-use super::radio::Waiting;
 use super::repair::{Repair, Repaired};
 use super::split::{Leaves, Split};
 

@@ -7,15 +7,17 @@ use experiment::{About, Case, Experiment, Measurements, Metric, PlanError, RunEr
 use simulator::{LinkId, NodeId, Port, Simulation};
 use units::Instant;
 
+use super::about::about;
 use super::base::Station;
+use super::interface::{AIR, FIXED, MOBILE, WIRED};
 use super::losses::{Losses, Tally};
-use super::network::{FIXED, MOBILE, SetUp, failed};
-use super::node::{AIR, Node, WIRED};
+use super::network::SetUp;
+use super::node::TonNode;
 use super::parameters::Base;
 use super::rival::{self, Rival, ethernet};
-use super::tables::{about, set_up};
-use crate::metric;
+use super::tables::set_up;
 use crate::router::Router;
+use crate::{failed, metric};
 
 /// The only rival.
 const RIVAL: Rival = Rival { index: 0 };
@@ -100,7 +102,7 @@ pub(super) const CONGESTION: Rivalry = Rivalry {
 
 /// The network with a rival, before its first event.
 struct Shared {
-    simulation: Simulation<Node>,
+    simulation: Simulation<TonNode>,
     source: NodeId,
     rival: NodeId,
     bottleneck: LinkId,
@@ -124,14 +126,14 @@ impl Shared {
             [near.clone(), to(&far)].concat(),
             [far.clone(), to(&near)].concat(),
         ];
-        let [near, far] = sides.map(|routes| Node::Router(Router::new(routes)));
-        let source = simulation.add("fixed", Node::Source(Box::new(set_up.source()?)));
+        let [near, far] = sides.map(|routes| TonNode::Router(Router::new(routes)));
+        let source = simulation.add("fixed", TonNode::Source(Box::new(set_up.source()?)));
         let rival = simulation.add("rival", RIVAL.source(set_up)?);
         let near = simulation.add("near", near);
         let far = simulation.add("far", far);
         let station = Station::new(set_up.work()?, set_up.parameters.repairs_ahead);
-        let station = simulation.add("base", Node::Station(Box::new(station)));
-        let mobile = simulation.add("mobile", Node::Mobile(Box::new(set_up.mobile()?)));
+        let station = simulation.add("base", TonNode::Station(Box::new(station)));
+        let mobile = simulation.add("mobile", TonNode::Mobile(Box::new(set_up.mobile()?)));
         let sink = simulation.add("sink", RIVAL.sink(set_up)?);
         let wire = set_up.parameters.wire().map_err(failed)?;
         let hop = set_up.parameters.hop(set_up.seed).map_err(failed)?;

@@ -7,12 +7,12 @@ use tcp::Endpoint;
 use units::{Duration, Instant};
 use wire::TcpSegment;
 
-use super::radio::Waiting;
+use super::driver::Waiting;
 
 /// Number that an MTCP endpoint gives to the connection that it opens.
 const OPENED: u64 = 0;
 
-/// An end of either transport. Both take the inputs of TCP ([`tcp::Input`]) and return its outputs ([`Said`]).
+/// An end of either transport. Both take the inputs of TCP ([`tcp::Input`]) and return its outputs ([`EndOutput`]).
 #[derive(Debug)]
 pub(crate) enum End {
     Tcp(Box<Endpoint>),
@@ -21,7 +21,7 @@ pub(crate) enum End {
 
 /// An output of an end.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum EndOutput {
     /// A packet of MTCP to send.
     Mtcp(mtcp::Packet<Count>),
     /// Any other output, segments to send included.
@@ -77,9 +77,9 @@ impl End {
     }
 
     /// See [`Machine::poll_output`].
-    pub(crate) fn poll_output(&mut self) -> Option<Said> {
+    pub(crate) fn poll_output(&mut self) -> Option<EndOutput> {
         match self {
-            Self::Tcp(endpoint) => endpoint.poll_output().map(Said::Tcp),
+            Self::Tcp(endpoint) => endpoint.poll_output().map(EndOutput::Tcp),
             Self::Mtcp(mtcp) => mtcp.poll_output(),
         }
     }
@@ -233,14 +233,14 @@ impl Mtcp {
         earlier(self.endpoint.poll_timeout(), grants)
     }
 
-    fn poll_output(&mut self) -> Option<Said> {
+    fn poll_output(&mut self) -> Option<EndOutput> {
         loop {
-            return Some(Said::Tcp(match self.endpoint.poll_output()? {
+            return Some(EndOutput::Tcp(match self.endpoint.poll_output()? {
                 mtcp::Output::Packet(packet) => {
                     if let Some(grants) = &mut self.grants {
                         grants.next = Some(self.now + grants.every);
                     }
-                    return Some(Said::Mtcp(packet));
+                    return Some(EndOutput::Mtcp(packet));
                 }
                 mtcp::Output::Arrived(connection, _) => {
                     self.connection = connection;

@@ -9,8 +9,8 @@ use units::{Instant, SeqNumber};
 use wire::TcpSegment;
 use wire::tcp::{AirLoss, SeqRange, TcpFlags};
 
-use super::network::FIXED;
-use super::node::Node;
+use super::interface::FIXED;
+use super::node::TonNode;
 use super::packet::Packet;
 
 /// Packets with data of the fixed host that did not arrive and whose data were acknowledged later.
@@ -35,7 +35,7 @@ pub(crate) struct Tally {
 
 /// A range of data in flight: sent, but not acknowledged.
 #[derive(Debug, Clone, Copy)]
-struct Flying {
+struct InFlight {
     range: SeqRange,
     refused: u64,
     corrupted: u64,
@@ -48,13 +48,13 @@ struct Flying {
 
 /// The fate of each segment; has the truth about losses, which no host knows.
 #[derive(Debug, Default)]
-struct Fates {
+struct LossTracker {
     /// In the order of their sequence numbers; at most a window.
-    flying: VecDeque<Flying>,
+    flying: VecDeque<InFlight>,
     tally: Tally,
 }
 
-impl Fates {
+impl LossTracker {
     /// Notes that the fixed host sends `range`, perhaps again.
     fn sent(&mut self, range: SeqRange) {
         let end = self.flying.back().map(|last| last.range.end);
@@ -63,7 +63,7 @@ impl Fates {
         });
         if start < range.end {
             let end = range.end;
-            self.flying.push_back(Flying {
+            self.flying.push_back(InFlight {
                 range: SeqRange { start, end },
                 refused: 0,
                 corrupted: 0,
@@ -110,7 +110,7 @@ impl Fates {
         }
     }
 
-    fn count(&mut self, data: &Flying) {
+    fn count(&mut self, data: &InFlight) {
         let only = |holds: bool, count: u64| if holds { count } else { 0 };
         let tally = &mut self.tally;
         tally.refused += data.refused;
@@ -171,7 +171,7 @@ pub(crate) struct Losses {
     first: LinkId,
     /// All links that carry its segments, and no others between the same addresses.
     links: Vec<LinkId>,
-    fates: Fates,
+    fates: LossTracker,
     standing: Standing,
 }
 
@@ -182,7 +182,7 @@ impl Losses {
             source,
             first,
             links,
-            fates: Fates::default(),
+            fates: LossTracker::default(),
             standing: Standing::default(),
         }
     }
@@ -204,7 +204,7 @@ impl Losses {
     }
 }
 
-impl Observer<Node> for Losses {
+impl Observer<TonNode> for Losses {
     fn packet(&mut self, sighting: Sighting, packet: &Packet) -> ControlFlow<()> {
         let Packet::Segment { segment, .. } = packet else {
             return ControlFlow::Continue(());
@@ -219,8 +219,8 @@ impl Observer<Node> for Losses {
         ControlFlow::Continue(())
     }
 
-    fn acted(&mut self, _now: Instant, id: NodeId, node: &Node) -> ControlFlow<()> {
-        if let (true, Node::Source(source)) = (id == self.source, node) {
+    fn acted(&mut self, _now: Instant, id: NodeId, node: &TonNode) -> ControlFlow<()> {
+        if let (true, TonNode::Source(source)) = (id == self.source, node) {
             let endpoint = source.endpoint();
             let first = endpoint.connection().initial_sequence + 1;
             let number = first + endpoint.acknowledged_bytes() as u32;

@@ -7,14 +7,14 @@ use units::{Bytes, Instant};
 use wire::TcpSegment;
 
 use super::application::Application;
-use super::end::{Counts, End, Said};
-use super::node::{AIR, Event};
+use super::end::{Counts, End, EndOutput};
+use super::interface::{AIR, Event};
 use super::packet::Packet;
 use super::repair::{Repair, Repaired};
 
 /// The layer below TCP.
 #[derive(Debug)]
-pub(crate) enum Below {
+pub(crate) enum LinkLayer {
     /// The mobile end of our own link repair.
     Arq(Box<Repair>),
     /// The mobile end of the base station's agent, for data from this host.
@@ -29,7 +29,7 @@ pub(crate) enum Below {
 #[derive(Debug)]
 pub(crate) struct Mobile {
     end: End,
-    below: Option<Below>,
+    below: Option<LinkLayer>,
     application: Application,
     /// True if corrupted packets are reported to TCP.
     hears_losses: bool,
@@ -40,14 +40,14 @@ pub(crate) struct Mobile {
 
 impl Mobile {
     /// Creates a host that waits for `transfer`.
-    pub(crate) fn new(end: impl Into<End>, below: Option<Below>, transfer: Bytes) -> Self {
+    pub(crate) fn new(end: impl Into<End>, below: Option<LinkLayer>, transfer: Bytes) -> Self {
         Self::with(end, below, Application::new(0, transfer.get()))
     }
 
     /// Creates a host that waits for a connection.
     pub(crate) fn with(
         end: impl Into<End>,
-        below: Option<Below>,
+        below: Option<LinkLayer>,
         application: Application,
     ) -> Self {
         Self {
@@ -81,8 +81,8 @@ impl Mobile {
     /// Returns the number of retransmissions of its end of the agent, if it has one.
     pub(crate) fn repairs(&self) -> Option<u64> {
         match &self.below {
-            Some(Below::Snoop { agent, .. }) => Some(agent.counters().repairs),
-            Some(Below::Arq(_)) | None => None,
+            Some(LinkLayer::Snoop { agent, .. }) => Some(agent.counters().repairs),
+            Some(LinkLayer::Arq(_)) | None => None,
         }
     }
 
@@ -93,8 +93,8 @@ impl Mobile {
     /// Takes a packet from the hop.
     fn arrive(&mut self, packet: Packet) {
         match (&mut self.below, packet) {
-            (Some(Below::Arq(repair)), Packet::Frame(frame)) => repair.frame(self.now, frame),
-            (Some(Below::Snoop { agent, .. }), Packet::Segment { segment, .. }) => {
+            (Some(LinkLayer::Arq(repair)), Packet::Frame(frame)) => repair.frame(self.now, frame),
+            (Some(LinkLayer::Snoop { agent, .. }), Packet::Segment { segment, .. }) => {
                 agent.handle_input(self.now, MobileInput::FromAir(segment));
             }
             (_, Packet::Segment { segment, .. }) => self.segment(segment),
@@ -106,8 +106,8 @@ impl Mobile {
     /// Sends a segment of TCP; returns the packet that leaves the host at once, if any.
     fn leave(&mut self, segment: TcpSegment) -> Option<Packet> {
         match &mut self.below {
-            Some(Below::Arq(repair)) => repair.cross(self.now, &segment),
-            Some(Below::Snoop { agent, .. }) => {
+            Some(LinkLayer::Arq(repair)) => repair.cross(self.now, &segment),
+            Some(LinkLayer::Snoop { agent, .. }) => {
                 agent.handle_input(self.now, MobileInput::FromHost(segment));
             }
             None => return Some(segment.into()),
@@ -118,11 +118,11 @@ impl Mobile {
     /// Returns an output of the layer below TCP: a packet that leaves the host, or a segment for TCP.
     fn poll_below(&mut self) -> Option<Result<Packet, TcpSegment>> {
         Some(match self.below.as_mut()? {
-            Below::Arq(repair) => match repair.poll_output()? {
+            LinkLayer::Arq(repair) => match repair.poll_output()? {
                 Repaired::Frame(frame) => Ok(Packet::Frame(frame)),
                 Repaired::Segment(segment) => Err(segment),
             },
-            Below::Snoop {
+            LinkLayer::Snoop {
                 agent,
                 repairs_ahead,
             } => match agent.poll_output()? {
@@ -164,8 +164,8 @@ impl Machine for Mobile {
         self.now = now;
         self.end.handle_timeout(now);
         match &mut self.below {
-            Some(Below::Arq(repair)) => repair.handle_timeout(now),
-            Some(Below::Snoop { agent, .. }) => agent.handle_timeout(now),
+            Some(LinkLayer::Arq(repair)) => repair.handle_timeout(now),
+            Some(LinkLayer::Snoop { agent, .. }) => agent.handle_timeout(now),
             None => {}
         }
     }
@@ -173,13 +173,13 @@ impl Machine for Mobile {
     fn poll_output(&mut self) -> Option<Self::Output> {
         loop {
             match self.end.poll_output() {
-                Some(Said::Mtcp(packet)) => return Some(self.send(Packet::Mtcp(packet))),
-                Some(Said::Tcp(tcp::Output::Segment(segment))) => {
+                Some(EndOutput::Mtcp(packet)) => return Some(self.send(Packet::Mtcp(packet))),
+                Some(EndOutput::Tcp(tcp::Output::Segment(segment))) => {
                     if let Some(packet) = self.leave(segment) {
                         return Some(self.send(packet));
                     }
                 }
-                Some(Said::Tcp(output)) => {
+                Some(EndOutput::Tcp(output)) => {
                     let (now, end) = (self.now, &mut self.end);
                     let tell = |input| end.handle_input(now, input);
                     if let Some(event) = self.application.take(&output, tell) {
@@ -196,8 +196,8 @@ impl Machine for Mobile {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let below = match self.below.as_ref() {
-            Some(Below::Arq(repair)) => repair.poll_timeout(),
-            Some(Below::Snoop { agent, .. }) => agent.poll_timeout(),
+            Some(LinkLayer::Arq(repair)) => repair.poll_timeout(),
+            Some(LinkLayer::Snoop { agent, .. }) => agent.poll_timeout(),
             None => None,
         };
         earlier(self.end.poll_timeout(), below)

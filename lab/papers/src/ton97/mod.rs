@@ -8,18 +8,21 @@
 //! 1. `parameters.rs`: a plan's parameters and schemes; `plans/`: the default plans.
 //! 2. `network.rs`: the nodes and links of a case; `source.rs`, `base.rs` (with `split.rs` and `repair.rs`),
 //!    `mobile.rs`: the nodes, which only join machines and `application.rs`; `end.rs`: the transport of a connection
-//!    across the hop; `packet.rs`: the packets of the links.
+//!    across the hop; `packet.rs`: the packets of the links; `interface.rs`: addresses, ports and events.
 //! 3. `transfer.rs`: a run and its metrics.
 //! 4. `tables.rs`: the experiments that are transfers, with the claims of `claims.rs`; `traces.rs`: runs over time;
 //!    `congestion.rs`: a rival (`rival.rs`), and the sender's reaction to losses (`losses.rs`).
 //! 5. `two_hops.rs`: two hops between radios (`radio.rs`) that judge missing packets (`judge.rs`).
 //! 6. `upload.rs`: transfers from the mobile host.
 
+mod about;
 mod application;
 pub(crate) mod base;
 mod claims;
 mod congestion;
+mod driver;
 pub(crate) mod end;
+pub(crate) mod interface;
 mod judge;
 mod losses;
 pub(crate) mod mobile;

@@ -1,6 +1,6 @@
 //! The network of the comparison: fixed host, wire, base station, air, mobile host.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 use std::ops::ControlFlow;
 
 use channel::Direction;
@@ -14,19 +14,16 @@ use units::{Bytes, Instant, SeqNumber};
 
 use super::application::Application;
 use super::base::{Station, Work};
+use super::driver::Driver;
 use super::end::{End, Mtcp};
-use super::mobile::{Below, Mobile};
-use super::node::{AIR, Event, Node, WIRED};
+use super::interface::{AIR, Event, FIXED, MOBILE, WIRED};
+use super::mobile::{LinkLayer, Mobile};
+use super::node::TonNode;
 use super::parameters::{Base, MOBILE_NAME, Parameters, Scheme};
-use super::radio::Driver;
 use super::repair::Repair;
 use super::source::Source;
 use super::split::Split;
-
-/// Address and port of the fixed host.
-pub(super) const FIXED: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 5_001);
-/// Address and port of the mobile host.
-pub(super) const MOBILE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, 1), 5_002);
+use crate::failed;
 
 /// A case with its seed, ready to be built.
 #[derive(Debug, Clone)]
@@ -62,7 +59,7 @@ impl<N: simulator::Node> Network<N> {
     }
 }
 
-impl Network<Node> {
+impl Network<TonNode> {
     /// Returns fixed host, base station and mobile host in their current state.
     pub(crate) fn nodes(&self) -> Result<(&Source, &Station, &Mobile), RunError> {
         hosts([self.source, self.station, self.mobile].map(|id| self.simulation.node(id)))
@@ -70,35 +67,30 @@ impl Network<Node> {
 }
 
 /// Returns fixed host, base station and mobile host of the comparison.
-pub(super) fn hosts(nodes: [&Node; 3]) -> Result<(&Source, &Station, &Mobile), RunError> {
+pub(super) fn hosts(nodes: [&TonNode; 3]) -> Result<(&Source, &Station, &Mobile), RunError> {
     match nodes {
         [
-            Node::Source(source),
-            Node::Station(station),
-            Node::Mobile(mobile),
+            TonNode::Source(source),
+            TonNode::Station(station),
+            TonNode::Mobile(mobile),
         ] => Ok((source, station, mobile)),
         _ => Err(failed("the network is not the comparison's")),
     }
-}
-
-/// Converts the error of a part to that of the run.
-pub(crate) fn failed(error: impl std::fmt::Display) -> RunError {
-    RunError::Failed(error.to_string())
 }
 
 impl SetUp {
     /// Builds the network, with every node `wrapped`.
     pub(crate) fn build<N: simulator::Node>(
         &self,
-        wrapped: impl Fn(Node) -> N,
+        wrapped: impl Fn(TonNode) -> N,
     ) -> Result<Network<N>, RunError> {
         let mut simulation = Simulation::new();
         let mut add = |name, node| simulation.add(name, wrapped(node));
-        let source = add("fixed", Node::Source(Box::new(self.source()?)));
+        let source = add("fixed", TonNode::Source(Box::new(self.source()?)));
         let station = Station::new(self.work()?, self.parameters.repairs_ahead);
         let waiting = station.waiting();
-        let station = add("base", Node::Station(Box::new(station)));
-        let mobile = add("mobile", Node::Mobile(Box::new(self.mobile()?)));
+        let station = add("base", TonNode::Station(Box::new(station)));
+        let mobile = add("mobile", TonNode::Mobile(Box::new(self.mobile()?)));
         let lines = (self.parameters.wire(), self.parameters.hop(self.seed));
         let (wire, hop) = (lines.0.map_err(failed)?, lines.1.map_err(failed)?);
         let mut connect = |first, second, line| simulation.connect(first, second, line);
@@ -119,7 +111,7 @@ impl SetUp {
     }
 
     /// Returns the network in its state at this moment, or at the end of the transfer if that comes first.
-    pub(crate) fn at(&self, moment: Instant) -> Result<Network<Node>, RunError> {
+    pub(crate) fn at(&self, moment: Instant) -> Result<Network<TonNode>, RunError> {
         let mut network = self.build(|node| node)?;
         let mut end = OnEvent(|_: Instant, _, _: &Event| ControlFlow::Break(()));
         network.run(Limits::until(moment), &mut end)?;
@@ -167,16 +159,16 @@ impl SetUp {
     }
 
     /// Returns the layer below the mobile host's TCP.
-    fn below(&self) -> Option<Below> {
+    fn below(&self) -> Option<LinkLayer> {
         let parameters = &self.parameters;
         match self.scheme.base {
-            Base::Arq => Some(Below::Arq(Box::new(Repair::new()))),
+            Base::Arq => Some(LinkLayer::Arq(Box::new(Repair::new()))),
             Base::Snoop if parameters.direction.is_up() => {
                 let config = MobileConfig {
                     shield: self.scheme.tcp_aware,
                     limits: parameters.snoop.limits.clone(),
                 };
-                Some(Below::Snoop {
+                Some(LinkLayer::Snoop {
                     agent: Box::new(snoop::Mobile::new(config)),
                     repairs_ahead: parameters.repairs_ahead,
                 })

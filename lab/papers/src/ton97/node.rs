@@ -1,33 +1,20 @@
 //! The nodes of the network: the fixed host, the base station, the mobile host.
 
 use machine::Machine;
-use simulator::{Input, Output, Port};
+use simulator::{Input, Output};
 use units::Instant;
 
 use super::base::Station;
+use super::interface::Event;
 use super::mobile::Mobile;
 use super::packet::Packet;
 use super::radio::Radio;
 use super::source::Source;
 use crate::router::Router;
 
-/// The port towards the wired network.
-pub(crate) const WIRED: Port = Port(0);
-/// The port towards the air.
-pub(crate) const AIR: Port = Port(1);
-
-/// An event at a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// All data have reached the application.
-    Done,
-    /// A connection broke.
-    Broken,
-}
-
 /// A node of the network.
 #[derive(Debug)]
-pub(crate) enum Node {
+pub(crate) enum TonNode {
     /// The fixed host.
     Source(Box<Source>),
     /// The base station.
@@ -40,7 +27,7 @@ pub(crate) enum Node {
     Radio(Box<Radio>),
 }
 
-impl Machine for Node {
+impl Machine for TonNode {
     type Input = Input<Packet>;
     type Output = Output<Packet, Event>;
 

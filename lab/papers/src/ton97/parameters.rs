@@ -1,5 +1,6 @@
 //! The parameters of a plan: the network, the protocols, and the schemes.
 
+use channel::QueueBound;
 use channel::errors::ErrorConfig;
 use experiment::{Case, PlanError};
 use machine::RandomStream;
@@ -62,7 +63,7 @@ pub(crate) struct Parameters {
     #[serde(default)]
     pub(crate) errors: ErrorConfig,
     /// Two hops, in the experiment that has them.
-    pub(crate) two_hops: Option<super::two_hops::Config>,
+    pub(crate) two_hops: Option<TwoHopsConfig>,
 }
 
 /// Direction of a transfer. The fixed host opens the connection in any case.
@@ -88,6 +89,24 @@ impl Direction {
     pub(crate) fn is_up(self) -> bool {
         self != Self::Download
     }
+}
+
+/// The plan's `[parameters.two_hops]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TwoHopsConfig {
+    /// Time between two reports of radios on their queue.
+    pub(super) exchange: Duration,
+    /// Queue length, in packets, from which a gap counts as congestion.
+    pub(super) threshold: QueueBound,
+    /// Number of E2E connections across the second hop.
+    pub(super) rivals: u8,
+    /// Error model of the first hop, in each direction.
+    #[serde(default)]
+    pub(super) first: ErrorConfig,
+    /// Error model of the second hop.
+    #[serde(default)]
+    pub(super) second: ErrorConfig,
 }
 
 impl Parameters {

@@ -1,28 +1,21 @@
 //! One end of a hop between radio routers: it reports the length of its queue to its neighbour, judges gaps in the
 //! fixed host's flow, and marks the acknowledgements that pass back.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
-use std::ops::ControlFlow;
-use std::rc::Rc;
 
-use channel::{Amount, Direction};
 use machine::Machine;
-use simulator::{Input, LinkId, Observer, Output, Port};
+use simulator::{Input, Output, Port};
 use units::{Duration, Instant};
 use wire::packet::PacketBuffer;
 
+use super::driver::Waiting;
+use super::interface::{AIR, Event, FIXED, WIRED};
 use super::judge::Judge;
-use super::network::FIXED;
-use super::node::{AIR, Event, WIRED};
 use super::packet::Packet;
-
-/// Number of packets that wait for the air at a radio; its driver writes it, and the radio reads it.
-pub(crate) type Waiting = Rc<Cell<u64>>;
 
 /// The reports of a radio to its neighbour on its queue.
 #[derive(Debug)]
-pub(crate) struct Telling {
+pub(crate) struct QueueReports {
     /// Time between two reports.
     pub(crate) every: Duration,
     /// The number to report.
@@ -35,13 +28,13 @@ pub(crate) struct Telling {
 #[derive(Debug)]
 pub(crate) struct Radio {
     judge: Judge,
-    telling: Option<Telling>,
+    telling: Option<QueueReports>,
     forwards: VecDeque<(Port, Packet)>,
 }
 
 impl Radio {
     /// Creates an end that judges packets from the air, and reports its own queue if the ends exchange these reports.
-    pub(crate) fn new(judge: Judge, telling: Option<Telling>) -> Self {
+    pub(crate) fn new(judge: Judge, telling: Option<QueueReports>) -> Self {
         Self {
             judge,
             telling,
@@ -110,35 +103,6 @@ impl Machine for Radio {
 
     fn poll_timeout(&self) -> Option<Instant> {
         self.telling.as_ref().map(|telling| telling.next)
-    }
-}
-
-/// The driver of radios, or of a base station: an observer that writes the number of packets that wait at each
-/// direction of a link.
-#[derive(Debug, Default)]
-pub(crate) struct Driver {
-    queues: Vec<((LinkId, Direction), Waiting)>,
-}
-
-impl Driver {
-    /// Writes `waiting` whenever the queue there changes.
-    pub(crate) fn watch(&mut self, at: (LinkId, Direction), waiting: Waiting) {
-        self.queues.push((at, waiting));
-    }
-}
-
-impl<N: simulator::Node> Observer<N> for Driver {
-    fn waiting(
-        &mut self,
-        _now: Instant,
-        at: (LinkId, Direction),
-        queue: Amount,
-    ) -> ControlFlow<()> {
-        let mut queues = self.queues.iter();
-        if let Some((_, waiting)) = queues.find(|(known, _)| *known == at) {
-            waiting.set(queue.packets);
-        }
-        ControlFlow::Continue(())
     }
 }
 

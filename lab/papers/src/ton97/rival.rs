@@ -9,10 +9,12 @@ use simulator::{Ending, Limits, Line, NodeId, Observer, OnEvent, Simulation};
 use tcp::{Endpoint, Policy};
 use units::{Bytes, Duration, Instant};
 
+use super::interface::Event;
 use super::mobile::Mobile;
-use super::network::{SetUp, connection, failed};
-use super::node::{Event, Node};
+use super::network::{SetUp, connection};
+use super::node::TonNode;
 use super::source::Source;
+use crate::failed;
 
 /// More than a rival sends during a transfer.
 const ENDLESS: Bytes = Bytes::new(1 << 40);
@@ -36,19 +38,21 @@ impl Rival {
     }
 
     /// Returns its host.
-    pub(super) fn source(self, set_up: &SetUp) -> Result<Node, RunError> {
+    pub(super) fn source(self, set_up: &SetUp) -> Result<TonNode, RunError> {
         let config = set_up.host(&format!("rival {}", self.index), Policy::Reno);
         let ends = connection(self.local(), self.remote(), 5_000);
         let endpoint = Endpoint::new(ends, config).map_err(failed)?;
-        Ok(Node::Source(Box::new(Source::new(endpoint, ENDLESS))))
+        Ok(TonNode::Source(Box::new(Source::new(endpoint, ENDLESS))))
     }
 
     /// Returns the host that it sends to.
-    pub(super) fn sink(self, set_up: &SetUp) -> Result<Node, RunError> {
+    pub(super) fn sink(self, set_up: &SetUp) -> Result<TonNode, RunError> {
         let config = set_up.host(&format!("sink {}", self.index), Policy::Reno);
         let ends = connection(self.remote(), self.local(), 6_000);
         let endpoint = Endpoint::listening(ends, config).map_err(failed)?;
-        Ok(Node::Mobile(Box::new(Mobile::new(endpoint, None, ENDLESS))))
+        Ok(TonNode::Mobile(Box::new(Mobile::new(
+            endpoint, None, ENDLESS,
+        ))))
     }
 }
 
@@ -61,9 +65,12 @@ pub(super) fn ethernet() -> Result<Line, RunError> {
 }
 
 /// Returns the TCP of a host that sends.
-pub(super) fn endpoint(simulation: &Simulation<Node>, id: NodeId) -> Result<&Endpoint, RunError> {
+pub(super) fn endpoint(
+    simulation: &Simulation<TonNode>,
+    id: NodeId,
+) -> Result<&Endpoint, RunError> {
     match simulation.node(id) {
-        Node::Source(source) => Ok(source.endpoint()),
+        TonNode::Source(source) => Ok(source.endpoint()),
         _ => Err(RunError::Failed("this node is no source".into())),
     }
 }
@@ -71,10 +78,10 @@ pub(super) fn endpoint(simulation: &Simulation<Node>, id: NodeId) -> Result<&End
 /// Runs until all data of the fixed host have arrived; returns the bytes transferred. A connection that gives up counts
 /// as zero, because half a file is of no use. The results of rivals do not count.
 pub(super) fn finish(
-    simulation: &mut Simulation<Node>,
+    simulation: &mut Simulation<TonNode>,
     set_up: &SetUp,
     rivals: &[NodeId],
-    observer: &mut impl Observer<Node>,
+    observer: &mut impl Observer<TonNode>,
 ) -> Result<u64, RunError> {
     let mut broken = false;
     let watch = OnEvent(|_: Instant, node, event: &Event| {

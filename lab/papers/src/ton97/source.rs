@@ -6,7 +6,7 @@ use tcp::Endpoint;
 use units::{Bytes, Instant};
 
 use super::application::Application;
-use super::node::{Event, WIRED};
+use super::interface::{Event, WIRED};
 use super::packet::Packet;
 
 /// The fixed host.

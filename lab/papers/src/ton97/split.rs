@@ -13,7 +13,7 @@ use units::Instant;
 use wire::TcpSegment;
 use wire::flow::Ends;
 
-use super::end::{Counts, End, Said};
+use super::end::{Counts, End, EndOutput};
 use super::packet::Packet;
 
 /// Two joined ends: TCP towards the wire, and TCP or MTCP towards the hop.
@@ -183,8 +183,8 @@ impl Split {
                 (Side::Fixed, output)
             } else {
                 match self.hop.poll_output()? {
-                    Said::Mtcp(packet) => return Some(Leaves::ToMobile(Packet::Mtcp(packet))),
-                    Said::Tcp(output) => (Side::Mobile, output),
+                    EndOutput::Mtcp(packet) => return Some(Leaves::ToMobile(Packet::Mtcp(packet))),
+                    EndOutput::Tcp(output) => (Side::Mobile, output),
                 }
             };
             if let Some(leaves) = self.take_event(side, output) {

@@ -2,23 +2,19 @@
 
 use std::io;
 
-use experiment::{
-    About, Calibration, Case, Claim, Experiment, Measurements, PlanError, RunError, Tracer,
-};
+use experiment::{About, Case, Claim, Experiment, Measurements, PlanError, RunError, Tracer};
 use simulator::{End, Pcap};
 
+use super::about::about;
 use super::claims;
+use super::interface::{AIR, WIRED};
 use super::network::SetUp;
-use super::node::{AIR, WIRED};
 use super::parameters::{Direction, Parameters, Scheme};
-use super::transfer::{METRICS, Transfer};
+use super::transfer::Transfer;
 
 /// Bytes of a packet that a capture keeps: all headers, as those of IPv4 and TCP take at most 80. The rest is not real
 /// data.
 const SNAP: u16 = 80;
-
-const SOURCE: &str = "Balakrishnan, Padmanabhan, Seshan, Katz, \"A Comparison of Mechanisms for Improving TCP \
-    Performance over Wireless Links\", IEEE/ACM Transactions on Networking 5(6), 1997";
 
 /// The name, title and claims of an experiment, and its plan: its own part, then the common ones.
 macro_rules! transfers {
@@ -33,9 +29,6 @@ macro_rules! transfers {
         }
     };
 }
-
-/// The experiments with a table in the paper.
-pub(super) const TABLES: &[About] = &[TABLE_2.about, TABLE_3.about, TABLE_4.about, TABLE_5.about];
 
 pub(super) const PEAK: Transfers = transfers!(
     "ton97-peak",
@@ -97,63 +90,6 @@ pub(super) const ASYMMETRY: Transfers = transfers!(
     Vec::new,
     ["asymmetry", "link-layer", "end-to-end", "split"]
 );
-
-pub(super) const fn about([name, title]: [&'static str; 2], plan: &'static str) -> About {
-    About {
-        name,
-        group: "ton97",
-        title,
-        source: SOURCE,
-        plan,
-        metrics: METRICS,
-        published: include_str!("published.toml"),
-        calibration: CALIBRATION,
-        deviations: include_str!("../../../../docs/papers/ton97.md"),
-    }
-}
-
-const CALIBRATION: &[Calibration] = &[
-    Calibration {
-        key: "air.access",
-        reason: "fitted to the peak in the local area, 1.5 Mbit/s",
-    },
-    Calibration {
-        key: "wire.rate",
-        reason: "in the wide area fitted to the peak there, 1.35 Mbit/s",
-    },
-    Calibration {
-        key: "air.framing",
-        reason: "header and checksum of an Ethernet frame, which errors meet too",
-    },
-    Calibration {
-        key: "wire.delay",
-        reason: "the round trips that the paper states: 10 ms in the local area, 135 ms in the wide area",
-    },
-    Calibration {
-        key: "tcp.acknowledging.delayed",
-        reason: "4.4BSD's; the paper leaves it open",
-    },
-    Calibration {
-        key: "tcp.congestion.extra_eighth",
-        reason: "4.4BSD's",
-    },
-    Calibration {
-        key: "tcp.send_low_water",
-        reason: "4.4BSD's: a writer waits for room for a cluster of 2,048 bytes",
-    },
-    Calibration {
-        key: "tcp.recovery.careful",
-        reason: "4.4BSD's; whether the paper's hosts had Floyd's fix of 1994 is not said",
-    },
-    Calibration {
-        key: "snoop.duplicates",
-        reason: "two in the comparison, one in the earlier papers of the group",
-    },
-    Calibration {
-        key: "repairs_ahead",
-        reason: "the agent's own papers have a queue of high priority",
-    },
-];
 
 /// An experiment: transfers in the settings of a plan.
 #[derive(Debug)]

@@ -3,8 +3,9 @@
 use experiment::{About, Case, Experiment, Measurements, Metric, PlanError, RunError};
 use tcp::Endpoint;
 
+use super::about::about;
 use super::base::Work;
-use super::tables::{about, set_up};
+use super::tables::set_up;
 use crate::moment::moment;
 
 const WINDOWS: &[Metric] = &[

@@ -8,9 +8,10 @@ use units::Instant;
 
 use super::base::{Station, Work};
 use super::end::Counts;
+use super::interface::Event;
 use super::mobile::Mobile;
 use super::network::{Network, SetUp, hosts};
-use super::node::{Event, Node};
+use super::node::TonNode;
 use super::parameters::Direction;
 use super::source::Source;
 use crate::metric;
@@ -101,7 +102,7 @@ pub(crate) const UPLOAD_METRICS: &[Metric] = &[
 
 /// The result of one direction.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+struct DirectionResult {
     /// Time at which the last byte arrived; the SYN of the connection is sent at zero.
     end: Instant,
     /// Bytes transferred, zero if a connection gave up before, and bytes that crossed the wire and the air for them.
@@ -117,8 +118,8 @@ struct Way {
 /// A transfer that has ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Transfer {
-    down: Option<Way>,
-    up: Option<Way>,
+    down: Option<DirectionResult>,
+    up: Option<DirectionResult>,
 }
 
 /// Times at which all data had arrived, in each direction.
@@ -155,7 +156,7 @@ impl Transfer {
         set_up: &SetUp,
         network: &mut Network<N>,
         observer: &mut impl Observer<N>,
-        inner: impl Fn(&N) -> &Node,
+        inner: impl Fn(&N) -> &TonNode,
     ) -> Result<Self, RunError>
     where
         N: simulator::Node<Event = Event>,
@@ -188,15 +189,15 @@ impl Transfer {
         let (source, station, mobile) = hosts(nodes.map(|id| inner(simulation.node(id))))?;
         // Half a file is of no use: a connection that gives up has transferred nothing.
         let whole = |end: Option<Instant>| end.map_or(0, |_| set_up.parameters.transfer.get());
-        let down = Way {
+        let down = DirectionResult {
             end: ends.down.unwrap_or(now),
             data: whole(ends.down),
-            ..Way::down(source, station)
+            ..DirectionResult::down(source, station)
         };
-        let up = Way {
+        let up = DirectionResult {
             end: ends.up.unwrap_or(now),
             data: whole(ends.up),
-            ..Way::up(mobile, station)
+            ..DirectionResult::up(mobile, station)
         };
         Ok(Self {
             down: direction.is_down().then_some(down),
@@ -218,7 +219,7 @@ impl Transfer {
     }
 }
 
-impl Way {
+impl DirectionResult {
     /// Returns the direction from the fixed host; nothing has arrived yet.
     fn down(source: &Source, station: &Station) -> Self {
         let sender = Counts::of_tcp(source.endpoint());

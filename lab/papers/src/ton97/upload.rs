@@ -3,9 +3,10 @@
 use experiment::{About, Case, Metric, PlanError};
 use snoop::ExplicitLoss;
 
+use super::about::about;
 use super::network::SetUp;
 use super::parameters::Base;
-use super::tables::{Transfers, about, read};
+use super::tables::{Transfers, read};
 use super::transfer::{METRICS, UPLOAD_METRICS};
 
 /// The metrics of an upload, then those of a download.

@@ -9,7 +9,11 @@ use units::Duration;
 use wire::ethernet::{LENGTH_BYTES, MacAddress, length_of};
 use wire::packet::PacketBuffer;
 
-use super::{BATCH, ROOM};
+/// Number of frames that one system call receives or sends.
+pub(super) const BATCH: usize = 64;
+/// Room for the payload of a frame, in bytes: more than the longest jumbo frames of network interfaces. A longer one is
+/// cut, and so counted as malformed.
+pub(super) const ROOM: usize = 10 << 10;
 
 /// A message that the kernel has written into its buffer.
 #[derive(Debug, Clone, Copy)]

@@ -61,7 +61,7 @@ impl ToWire for Attributes {
             nlink: self.links,
             uid: self.owner.0,
             gid: self.owner.1,
-            rdev: device_to_wire(self.device),
+            rdev: device_to_wire(self.device.0, self.device.1),
             blksize: self.best_block,
             padding: 0,
         }

@@ -264,6 +264,6 @@ fn device_from_wire(packed: u32) -> (u32, u32) {
 }
 
 /// Returns the inverse of [`device_from_wire`]; numbers that do not fit are cut.
-pub(super) fn device_to_wire((major, minor): (u32, u32)) -> u32 {
+pub(super) fn device_to_wire(major: u32, minor: u32) -> u32 {
     (minor & 0xff) | ((major & 0xfff) << 8) | ((minor & 0xf_ff00) << 12)
 }

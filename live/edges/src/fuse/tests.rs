@@ -266,7 +266,7 @@ proptest! {
 
     #[test]
     fn device_numbers_survive(major in 0_u32..4_096, minor in 0_u32..(1 << 20)) {
-        let node = abi::fuse_mknod_in { rdev: request::device_to_wire((major, minor)), ..Default::default() };
+        let node = abi::fuse_mknod_in { rdev: request::device_to_wire(major, minor), ..Default::default() };
         match operation(abi::FUSE_MKNOD, &[node.as_bytes(), b"null\0"]) {
             Operation::MakeNode { device, .. } => prop_assert_eq!(device, (major, minor)),
             other => prop_assert!(false, "{:?}", other),

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use wire::packet::{Checksum, HEADROOM, Packet, PacketBuffer};
 use wire::segment::Segments;
 
-use super::header::{self, Header, Odd};
+use super::header::{self, Header, InvalidHeader};
 use super::{DeviceCounters, PacketDevice, ioctl};
 use crate::netlink::Netlink;
 
@@ -150,7 +150,7 @@ impl TunDevice {
     }
 
     /// Reads one packet; returns `None` if there is none.
-    fn read(&mut self) -> io::Result<Option<Result<Packet, Odd>>> {
+    fn read(&mut self) -> io::Result<Option<Result<Packet, InvalidHeader>>> {
         let before = self.header_length();
         let mut buffer = PacketBuffer::with_room(HEADROOM + LARGEST_PACKET, HEADROOM - before);
         let length = match rustix::io::read(&self.file, buffer.grow(before + LARGEST_PACKET)) {
@@ -206,7 +206,7 @@ impl PacketDevice for TunDevice {
                     self.counters.received += 1;
                     return Ok(Some(packet));
                 }
-                Err(Odd) => self.counters.malformed += 1,
+                Err(InvalidHeader) => self.counters.malformed += 1,
             }
         }
         Ok(None)
@@ -217,7 +217,7 @@ impl PacketDevice for TunDevice {
             self.write_segments(packet)?;
         } else {
             let what = "the packet is not what its segment size or checksum state claims";
-            let header = Header::for_packet(packet).map_err(|Odd| invalid(what))?;
+            let header = Header::for_packet(packet).map_err(|InvalidHeader| invalid(what))?;
             if header.is_udp_train() && !self.udp_trains {
                 self.write_segments(packet)?;
             } else {
@@ -240,13 +240,13 @@ impl AsFd for TunDevice {
 }
 
 /// Returns the packet in `buffer`, after its header of `before` bytes.
-fn unpack(mut buffer: PacketBuffer, before: usize) -> Result<Packet, Odd> {
+fn unpack(mut buffer: PacketBuffer, before: usize) -> Result<Packet, InvalidHeader> {
     let header = match before {
         0 => Header::default(),
-        _ => Header::parse(*buffer.first_chunk().ok_or(Odd)?),
+        _ => Header::parse(*buffer.first_chunk().ok_or(InvalidHeader)?),
     };
     if buffer.len() <= before {
-        return Err(Odd);
+        return Err(InvalidHeader);
     }
     buffer.advance(before);
     let mut packet = Packet::new(buffer.right_sized());

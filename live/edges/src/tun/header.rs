@@ -31,7 +31,7 @@ pub(super) struct Header {
 
 /// Error for a header that does not match its packet, or uses an offload that was not enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Odd;
+pub(super) struct InvalidHeader;
 
 impl Header {
     pub(super) fn parse(bytes: [u8; LENGTH]) -> Self {
@@ -62,7 +62,7 @@ impl Header {
 
     /// Applies the header to `packet`. A partial checksum of a protocol that only the kernel knows is completed, so
     /// that `Partial` always means a checksum that this crate can locate.
-    pub(super) fn describe(self, packet: &mut Packet) -> Result<(), Odd> {
+    pub(super) fn describe(self, packet: &mut Packet) -> Result<(), InvalidHeader> {
         if self.flags & NEEDS_CHECKSUM != 0 {
             self.describe_partial(packet)?;
         } else if self.flags & DATA_VALID != 0 {
@@ -72,15 +72,15 @@ impl Header {
         if kind == GSO_NONE {
             return Ok(());
         }
-        let cut = Cut::of(packet).ok_or(Odd)?;
+        let cut = Cut::of(packet).ok_or(InvalidHeader)?;
         if cut.gso_kind != kind || self.segment_size == 0 {
-            return Err(Odd);
+            return Err(InvalidHeader);
         }
         packet.segment_size = self.segment_size;
         Ok(())
     }
 
-    fn describe_partial(self, packet: &mut Packet) -> Result<(), Odd> {
+    fn describe_partial(self, packet: &mut Packet) -> Result<(), InvalidHeader> {
         let place = PartialChecksum {
             start: self.checksum_start,
             offset: self.checksum_offset,
@@ -89,16 +89,16 @@ impl Header {
             packet.checksum = Checksum::Partial;
             return Ok(());
         }
-        packet.complete_checksum(place).map_err(|_| Odd)
+        packet.complete_checksum(place).map_err(|_| InvalidHeader)
     }
 
     /// Returns the header for `packet`, and prepares the packet's checksum field for it.
     ///
     /// A packet that stands for many always gets a partial checksum, since each segment has a checksum of its own.
-    pub(super) fn for_packet(packet: &mut Packet) -> Result<Self, Odd> {
+    pub(super) fn for_packet(packet: &mut Packet) -> Result<Self, InvalidHeader> {
         let cut = match packet.segment_size {
             0 => None,
-            size => Some(Cut::of(packet).ok_or(Odd)?).filter(|cut| cut.payload > size),
+            size => Some(Cut::of(packet).ok_or(InvalidHeader)?).filter(|cut| cut.payload > size),
         };
         let mut header = Self::default();
         if let Some(cut) = cut {
@@ -108,7 +108,7 @@ impl Header {
         }
         if packet.checksum == Checksum::Partial || cut.is_some() {
             // Its sum of the pseudo-header may be there already; then this writes the same again.
-            let place = packet.store_pseudo_header_checksum().ok_or(Odd)?;
+            let place = packet.store_pseudo_header_checksum().ok_or(InvalidHeader)?;
             header.flags = NEEDS_CHECKSUM;
             header.checksum_start = place.start;
             header.checksum_offset = place.offset;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::UndoStep;
+use super::step::UndoStep;
 
 /// Largest size that is read, in bytes; no daemon writes more.
 const LARGEST: u64 = 1 << 20;

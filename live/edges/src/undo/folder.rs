@@ -8,8 +8,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use super::error::{UndoError, file_error};
 use super::file::{self, Line, Owner};
-use super::{Recovery, UndoError, UndoStep, file_error};
+use super::step::UndoStep;
 use crate::namespace::NamespaceId;
 use crate::netlink::Netlink;
 
@@ -17,6 +18,17 @@ use crate::netlink::Netlink;
 const LONGEST_INSTANCE: usize = 64;
 /// Permissions of the folder that only the owner may have.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// Recovery from one dead process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovery {
+    /// The undo file that it left.
+    pub path: PathBuf,
+    /// Number of steps taken now.
+    pub undone: usize,
+    /// Descriptions of damage and failures. Failed steps were moved to the new log.
+    pub warnings: Vec<String>,
+}
 
 /// Steps of dead processes still to take, completed recoveries, and files that are no longer needed.
 pub(super) type Recovered = (Vec<UndoStep>, Vec<Recovery>, Vec<PathBuf>);

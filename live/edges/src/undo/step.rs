@@ -3,7 +3,7 @@
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-use super::UndoError;
+use super::error::UndoError;
 use crate::netlink::{Netlink, NetlinkError, Route, Rule};
 use crate::nft::Table;
 use crate::sysctl::{self, SysctlError};

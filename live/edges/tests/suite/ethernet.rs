@@ -5,7 +5,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use edges::bearer::{Arrival, Batch, DatagramBearer, Footing};
+use edges::bearer::{Arrival, Batch, DatagramBearer, NetworkChange};
 use edges::clock;
 use edges::ethernet::{EthernetBearer, EthernetOptions};
 use edges::netlink::Netlink;
@@ -169,27 +169,27 @@ fn a_bearer_outlives_its_interface() {
 
 fn outlive(one: &mut EthernetBearer, pair: &Pair) {
     let mut netlink = Netlink::open().unwrap();
-    assert_eq!(one.follow_network().unwrap(), Footing::Unchanged);
+    assert_eq!(one.follow_network().unwrap(), NetworkChange::Unchanged);
     let mut other = open(pair, "far", 0x88b5).unwrap();
     let to = other.local_address();
 
     join(one, &mut other);
     netlink.set_down("near").unwrap();
-    assert_eq!(one.follow_network().unwrap(), Footing::Lost);
+    assert_eq!(one.follow_network().unwrap(), NetworkChange::Lost);
     assert_eq!(one.send(to, &[datagram(1, 60)]).dropped, 1);
     let mut nothing = |_: Arrival, _: &mut [u8]| panic!("something came");
     let batch = one.receive_batch(clock::monotonic(), &mut nothing);
     assert_eq!(batch.unwrap(), Batch::default());
     netlink.set_up("near").unwrap();
-    assert_eq!(one.follow_network().unwrap(), Footing::Found);
-    assert_eq!(one.follow_network().unwrap(), Footing::Unchanged);
+    assert_eq!(one.follow_network().unwrap(), NetworkChange::Found);
+    assert_eq!(one.follow_network().unwrap(), NetworkChange::Unchanged);
     join(one, &mut other);
 
     netlink.delete_link("near").unwrap();
-    assert_eq!(one.follow_network().unwrap(), Footing::Lost);
+    assert_eq!(one.follow_network().unwrap(), NetworkChange::Lost);
     assert_eq!(one.send(to, &[datagram(3, 60)]).dropped, 1);
     crate::support::connect(&pair.right, net("10.0.0.1/24"), net("10.0.0.2/24"));
-    assert_eq!(one.follow_network().unwrap(), Footing::Found);
+    assert_eq!(one.follow_network().unwrap(), NetworkChange::Found);
     let mut other = open(pair, "far", 0x88b5).unwrap();
     join(one, &mut other);
 }

@@ -10,10 +10,10 @@ use wire::packet::Packet;
 
 use super::{EventLoop, LoopCounters, Work};
 use crate::finder::Finder;
-use crate::host::Driven;
+use crate::host::DrivenHost;
 use crate::sockets::Sockets;
 
-impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
+impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Passes found addresses of peers to the host.
     pub(super) fn take_found(&mut self) -> io::Result<()> {
         if let Some(finder) = &self.work.finder {
@@ -28,7 +28,11 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
 }
 
 /// Carries out the host's outputs: packets go to the device at once, datagrams are collected.
-pub(super) fn carry_out<H: Driven>(host: &mut H, device: &mut impl PacketDevice, work: &mut Work) {
+pub(super) fn carry_out<H: DrivenHost>(
+    host: &mut H,
+    device: &mut impl PacketDevice,
+    work: &mut Work,
+) {
     loop {
         drain(host, device, work);
         let Some(event) = work.sockets.as_mut().and_then(Sockets::poll_event) else {
@@ -38,7 +42,7 @@ pub(super) fn carry_out<H: Driven>(host: &mut H, device: &mut impl PacketDevice,
     }
 }
 
-fn drain<H: Driven>(host: &mut H, device: &mut impl PacketDevice, work: &mut Work) {
+fn drain<H: DrivenHost>(host: &mut H, device: &mut impl PacketDevice, work: &mut Work) {
     while let Some(output) = host.poll_output() {
         match output {
             Output::Packet(mut packet) => deliver(&mut packet, device, &mut work.counters),

@@ -7,7 +7,7 @@ use hosts::Input;
 use units::{Duration, Instant};
 
 use super::{EventLoop, RuntimeError};
-use crate::host::Driven;
+use crate::host::DrivenHost;
 
 /// Age from which a deadline counts as missed: the loop rests for 1 ms at most.
 const LATE: Duration = Duration::from_millis(2);
@@ -15,7 +15,7 @@ const LATE: Duration = Duration::from_millis(2);
 /// end.
 const BATCHES_MOST: u32 = 64;
 
-impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
+impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// After a missed deadline, passes received datagrams to the host first, so that its decisions take them into
     /// account.
     pub(super) fn catch_up(&mut self) -> Result<(), RuntimeError> {

@@ -6,9 +6,9 @@ use edges::tun::PacketDevice;
 use hosts::{Input, PathReport};
 
 use super::EventLoop;
-use crate::host::Driven;
+use crate::host::DrivenHost;
 
-impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
+impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Notifies the host of reports that datagrams were too long.
     pub(super) fn hear_of_paths(&mut self) {
         for report in self.ports.bearer.path_reports() {

@@ -8,7 +8,7 @@ use split::SplitStatus;
 use units::Bytes;
 
 use super::EventLoop;
-use crate::host::Driven;
+use crate::host::DrivenHost;
 
 /// Status of a daemon with a host status of type `H`. A reader of another version ignores unknown fields; a missing
 /// field is an error, unless the field is optional.
@@ -53,7 +53,7 @@ pub struct BearerStatus {
     pub without_room: u64,
 }
 
-impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
+impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Returns the state of host, ports and loop.
     pub(super) fn status(&self) -> Status<H::Status> {
         let now = clock::monotonic();

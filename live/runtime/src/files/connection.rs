@@ -15,7 +15,7 @@ use rpc::message::Credentials;
 use super::status::Snapshot;
 use super::{Event, Status};
 use crate::lock;
-use crate::mount::{Mount, Mounted, Served};
+use crate::mount::{Mount, MountDriver, Mounted};
 
 /// Interval at which a waiting caller checks whether to continue.
 pub(super) const LOOK: Duration = Duration::from_millis(50);
@@ -60,7 +60,7 @@ pub(super) enum Command {
     Cancel(Ticket),
     Link(LinkEvent),
     Observe(Observer),
-    Mount(Box<Served>),
+    Mount(Box<MountDriver>),
 }
 
 /// Commands that wait for the driver.
@@ -195,7 +195,7 @@ impl Connection {
     /// System errors; `NotConnected` if the connection is closed.
     pub fn mount(&self, mount: Mount) -> io::Result<Mounted> {
         let mounted = Mounted::default();
-        let served = Box::new(Served::new(mount, mounted.clone())?);
+        let served = Box::new(MountDriver::new(mount, mounted.clone())?);
         match self.send(Command::Mount(served)) {
             Ok(()) => Ok(mounted),
             Err(_) => Err(io::ErrorKind::NotConnected.into()),

@@ -13,10 +13,10 @@ use rpc::LinkEvent;
 use units::{Duration, Instant};
 
 use super::connection::{CallError, Command, Connection, Done, Inbox, Observer, Shared};
-use super::link::{Link, News, SOCKET, Way};
+use super::link::{Link, LinkNews, Route, SOCKET};
 use super::status::{Event, Snapshot, Status};
 use crate::lock;
-use crate::mount::Served;
+use crate::mount::MountDriver;
 
 /// Token of network changes.
 const NETWORK: u64 = 1;
@@ -30,14 +30,14 @@ pub(super) struct Parts {
     pub(super) client: Client,
     pub(super) link: Link,
     pub(super) waiter: Waiter,
-    pub(super) way: Way,
+    pub(super) way: Route,
 }
 
 struct Driver {
     client: Client,
     link: Link,
     waiter: Waiter,
-    way: Way,
+    way: Route,
     network: Option<NetworkWatch>,
     /// Time at which the link is notified of a change of the network.
     news_due: Option<Instant>,
@@ -45,7 +45,7 @@ struct Driver {
     /// Callbacks for the results of requests.
     waiting: HashMap<Ticket, Done>,
     observers: Vec<Observer>,
-    mount: Option<Box<Served>>,
+    mount: Option<Box<MountDriver>>,
     silent_since: Option<Instant>,
 }
 
@@ -96,7 +96,7 @@ pub(super) fn start(parts: Parts) -> io::Result<Connection> {
 }
 
 /// Returns the status of the connection, except for the data that only the driver has.
-fn status(client: &Client, link: &Link, way: Way) -> Status {
+fn status(client: &Client, link: &Link, way: Route) -> Status {
     Status {
         server: way.server,
         protocol: link.protocol(),
@@ -193,7 +193,7 @@ impl Driver {
     }
 
     /// Begins to serve files to the kernel.
-    fn begin_mount(&mut self, mount: Box<Served>) {
+    fn begin_mount(&mut self, mount: Box<MountDriver>) {
         match self.waiter.add(&mount.device, KERNEL, Interest::Readable) {
             Ok(()) => self.mount = Some(mount),
             Err(error) => mount.end(Err(error)),
@@ -239,11 +239,11 @@ impl Driver {
         let mut is_told = false;
         while let Some(news) = self.link.poll_news() {
             let input = match news {
-                News::Received(bytes) => Input::Received(bytes),
-                News::Connected => Input::Connected,
-                News::Disconnected => Input::Disconnected,
-                News::Moved => Input::Link(LinkEvent::HandoffDone),
-                News::Trouble(error) => {
+                LinkNews::Received(bytes) => Input::Received(bytes),
+                LinkNews::Connected => Input::Connected,
+                LinkNews::Disconnected => Input::Disconnected,
+                LinkNews::Moved => Input::Link(LinkEvent::HandoffDone),
+                LinkNews::Trouble(error) => {
                     tracing::debug!("on the way to {}: {error}", self.way.server);
                     continue;
                 }

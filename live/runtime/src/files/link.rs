@@ -44,7 +44,7 @@ impl fmt::Display for Protocol {
 
 /// Addresses of a link's ends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Way {
+pub(super) struct Route {
     pub(super) server: SocketAddr,
     pub(super) port: SourcePort,
     pub(super) seed: u64,
@@ -52,7 +52,7 @@ pub(super) struct Way {
 
 /// An event of a link.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum LinkNews {
     /// A datagram, or the next bytes of the stream.
     Received(Bytes),
     /// A new stream is connected.
@@ -67,11 +67,11 @@ pub(super) enum News {
 
 /// Events that the waiter watches the socket for.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct SocketInterest {
     for_room: bool,
 }
 
-impl Watch {
+impl SocketInterest {
     /// Begins to watch a socket.
     pub(super) fn begin(waiter: &Waiter, socket: &impl AsFd, for_room: bool) -> io::Result<Self> {
         waiter.add(socket, SOCKET, Interest::in_room_too(for_room))?;
@@ -100,8 +100,8 @@ pub(super) enum Link {
 }
 
 impl Link {
-    /// Opens a link; a stream is connected later ([`News::Connected`]).
-    pub(super) fn open(protocol: Protocol, way: Way, waiter: &Waiter) -> io::Result<Self> {
+    /// Opens a link; a stream is connected later ([`LinkNews::Connected`]).
+    pub(super) fn open(protocol: Protocol, way: Route, waiter: &Waiter) -> io::Result<Self> {
         match protocol {
             Protocol::Udp => DatagramLink::open(way, waiter).map(Self::Udp),
             Protocol::Tcp => Ok(Self::Tcp(StreamLink::new(way))),
@@ -159,7 +159,7 @@ impl Link {
     }
 
     /// Returns the next event.
-    pub(super) fn poll_news(&mut self) -> Option<News> {
+    pub(super) fn poll_news(&mut self) -> Option<LinkNews> {
         match self {
             Self::Udp(link) => link.news.pop_front(),
             Self::Tcp(link) => link.poll_news(),
@@ -184,12 +184,12 @@ impl Link {
 
 /// Datagrams from one local port, for the life of the link: servers identify retransmitted calls by it.
 pub(super) struct DatagramLink {
-    way: Way,
+    way: Route,
     socket: Option<ConnectedUdp>,
     local: SocketAddr,
     outgoing: VecDeque<Bytes>,
-    news: VecDeque<News>,
-    watch: Watch,
+    news: VecDeque<LinkNews>,
+    watch: SocketInterest,
     /// Time at which the socket is reopened, or checked.
     retry: Option<Instant>,
     checked: Instant,
@@ -197,11 +197,11 @@ pub(super) struct DatagramLink {
 }
 
 impl DatagramLink {
-    fn open(way: Way, waiter: &Waiter) -> io::Result<Self> {
+    fn open(way: Route, waiter: &Waiter) -> io::Result<Self> {
         let socket = way.port.open(way.seed, |port| marked(way.server, port))?;
         Ok(Self {
             way,
-            watch: Watch::begin(waiter, &socket, false)?,
+            watch: SocketInterest::begin(waiter, &socket, false)?,
             local: socket.local_address(),
             socket: Some(socket),
             outgoing: VecDeque::new(),
@@ -223,15 +223,15 @@ impl DatagramLink {
         };
         if ready.is_some_and(|ready| ready.readable) {
             let news = &mut self.news;
-            let mut sink = |datagram| news.push_back(News::Received(datagram));
+            let mut sink = |datagram| news.push_back(LinkNews::Received(datagram));
             if let Err(error) = socket.receive(&mut sink) {
-                news.push_back(News::Trouble(error));
+                news.push_back(LinkNews::Trouble(error));
             }
         }
         let mut is_lost = false;
         while let Err(error) = socket.send(&mut self.outgoing) {
             is_lost |= error.kind() != io::ErrorKind::ConnectionRefused;
-            self.news.push_back(News::Trouble(error));
+            self.news.push_back(LinkNews::Trouble(error));
         }
         let is_blocked = !self.outgoing.is_empty();
         self.watch.for_room(waiter, socket, is_blocked)?;
@@ -262,14 +262,14 @@ impl DatagramLink {
         }
         match marked(self.way.server, self.local.port()) {
             Ok(socket) => {
-                self.watch = Watch::begin(waiter, &socket, false)?;
+                self.watch = SocketInterest::begin(waiter, &socket, false)?;
                 self.local = socket.local_address();
                 self.socket = Some(socket);
                 self.reopened += 1;
-                self.news.push_back(News::Moved);
+                self.news.push_back(LinkNews::Moved);
             }
             Err(error) => {
-                self.news.push_back(News::Trouble(error));
+                self.news.push_back(LinkNews::Trouble(error));
                 self.retry = Some(now + RETRY);
             }
         }

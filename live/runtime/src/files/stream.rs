@@ -10,7 +10,7 @@ use edges::wait::{Ready, Waiter};
 use socket2::{Domain, Socket, Type};
 use units::{Duration, Instant};
 
-use super::link::{News, Watch, Way};
+use super::link::{LinkNews, Route, SocketInterest};
 
 /// Size of one read, in bytes.
 const ROOM: usize = 256 << 10;
@@ -27,36 +27,34 @@ const ATTEMPT: Duration = Duration::from_secs(5);
 
 enum State {
     /// Closed; opened again at this time.
-    Closed {
-        until: Instant,
-    },
+    Closed { until: Instant },
     Connecting {
         socket: TcpStream,
-        watch: Watch,
+        watch: SocketInterest,
         until: Instant,
     },
     Connected {
         socket: TcpStream,
-        watch: Watch,
+        watch: SocketInterest,
     },
 }
 
 /// A stream of records.
 pub(super) struct StreamLink {
-    way: Way,
+    way: Route,
     /// Local address of the latest stream: the server identifies us by its port.
     local: Option<SocketAddr>,
     state: State,
     pause: Duration,
     outgoing: VecDeque<Bytes>,
     incoming: BytesMut,
-    news: VecDeque<News>,
+    news: VecDeque<LinkNews>,
     opened: u64,
 }
 
 impl StreamLink {
     /// Returns a stream that is opened as soon as there is work.
-    pub(super) fn new(way: Way) -> Self {
+    pub(super) fn new(way: Route) -> Self {
         Self {
             way,
             local: None,
@@ -83,7 +81,7 @@ impl StreamLink {
         self.opened.saturating_sub(1)
     }
 
-    pub(super) fn poll_news(&mut self) -> Option<News> {
+    pub(super) fn poll_news(&mut self) -> Option<LinkNews> {
         self.news.pop_front()
     }
 
@@ -108,7 +106,7 @@ impl StreamLink {
         match std::mem::replace(&mut self.state, closed) {
             State::Connected { socket, .. } => {
                 let _ = waiter.remove(&socket);
-                self.news.push_back(News::Disconnected);
+                self.news.push_back(LinkNews::Disconnected);
             }
             State::Connecting { socket, .. } => {
                 let _ = waiter.remove(&socket);
@@ -148,13 +146,13 @@ impl StreamLink {
     }
 
     fn fail(&mut self, now: Instant, waiter: &Waiter, error: io::Error) {
-        self.news.push_back(News::Trouble(error));
+        self.news.push_back(LinkNews::Trouble(error));
         self.close(now, waiter);
     }
 
     /// Begins to connect: from the port that the server knows, if it is available.
     fn open(&mut self, now: Instant, waiter: &Waiter) -> io::Result<()> {
-        let Way { server, port, seed } = self.way;
+        let Route { server, port, seed } = self.way;
         let known = self.local.map(|local| begin(server, local.port()));
         let begun = match known {
             Some(Ok(socket)) => Ok(socket),
@@ -165,7 +163,7 @@ impl StreamLink {
             Ok(socket) => {
                 self.state = State::Connecting {
                     // The socket has room once it is connected.
-                    watch: Watch::begin(waiter, &socket, true)?,
+                    watch: SocketInterest::begin(waiter, &socket, true)?,
                     socket,
                     until: now + ATTEMPT,
                 };
@@ -194,7 +192,7 @@ impl StreamLink {
         }
         self.pause = PAUSE_MIN;
         self.opened += 1;
-        self.news.push_back(News::Connected);
+        self.news.push_back(LinkNews::Connected);
         Ok(())
     }
 
@@ -208,7 +206,7 @@ impl StreamLink {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(count) => {
                     let bytes = self.incoming.split_to(count).freeze();
-                    self.news.push_back(News::Received(bytes));
+                    self.news.push_back(LinkNews::Received(bytes));
                     if count < ROOM {
                         return Ok(());
                     }

@@ -48,9 +48,9 @@ impl Question {
 
 /// A client that waits for the reply.
 #[derive(Debug)]
-pub struct Asker(UnixStream);
+pub struct Requester(UnixStream);
 
-impl Asker {
+impl Requester {
     /// Returns true if the client still waits for the reply.
     pub fn waits(&self) -> bool {
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
@@ -77,7 +77,7 @@ impl Control {
     /// An error names the path; `AddrInUse` if a living process answers there.
     pub fn start(
         path: &Path,
-        mut asked: impl FnMut(Question, Asker) + Send + 'static,
+        mut asked: impl FnMut(Question, Requester) + Send + 'static,
     ) -> io::Result<Self> {
         let socket = SocketFile::bind(path, 0o600, "control")?;
         let waiter = Waiter::new()?;
@@ -100,7 +100,7 @@ impl Control {
 }
 
 /// Reads a query; replies to an unknown one itself.
-fn hear(stream: UnixStream) -> io::Result<Option<(Question, Asker)>> {
+fn hear(stream: UnixStream) -> io::Result<Option<(Question, Requester)>> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -108,7 +108,7 @@ fn hear(stream: UnixStream) -> io::Result<Option<(Question, Asker)>> {
     BufReader::new((&stream).take(LONGEST_QUESTION as u64)).read_line(&mut line)?;
     let name = line.trim();
     let known = Question::ALL.into_iter().find(|known| known.name() == name);
-    let asker = Asker(stream);
+    let asker = Requester(stream);
     if let Some(question) = known {
         return Ok(Some((question, asker)));
     }

@@ -42,7 +42,7 @@ impl Mounted {
 }
 
 /// A file system served by the thread of its connection.
-pub(crate) struct Served {
+pub(crate) struct MountDriver {
     pub(crate) device: Device,
     core: FileSystem,
     buffer: Vec<u8>,
@@ -53,7 +53,7 @@ pub(crate) struct Served {
     ended: Ended,
 }
 
-impl Served {
+impl MountDriver {
     /// Creates it from a mount, and makes the device non-blocking.
     pub(crate) fn new(mount: Mount, counts: Mounted) -> io::Result<Self> {
         mount.device.set_nonblocking()?;

@@ -6,5 +6,5 @@
 pub mod control;
 mod driver;
 
-pub(crate) use driver::Served;
+pub(crate) use driver::MountDriver;
 pub use driver::{Ended, Mount, Mounted};

@@ -114,7 +114,7 @@ impl Connection {
     /// Releases the connection to the kernel.
     pub(super) fn release(self) {
         // If that fails, the connection is reset, and the peer does not take the stream for complete.
-        let _ = self.socket.let_go();
+        let _ = self.socket.release();
     }
 
     fn forget(&mut self, mut sent: usize) {

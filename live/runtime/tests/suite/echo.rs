@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use hosts::{Input, Output};
 use machine::Machine;
-use runtime::Driven;
+use runtime::DrivenHost;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
@@ -98,7 +98,7 @@ impl Machine for Echo {
     }
 }
 
-impl Driven for Echo {
+impl DrivenHost for Echo {
     type Status = EchoStatus;
 
     fn status(&self, _now: Instant) -> EchoStatus {

@@ -84,8 +84,7 @@ impl Control {
         let wait = self.counts.waits.into_iter().min().unwrap_or(0);
         let bytes = sample.sent_total.saturating_sub(self.counts.arrived);
         if self.is_starting() && wait < WantedWait::none(frame) && outstanding > self.window / 2 {
-            // The rate of TCP in slow start doubles with each round trip, and its segments must not wait here
-            // meanwhile.
+            // The rate of TCP in slow start doubles with each round trip, and must not be delayed here.
             let most = self.rate.map_or(UNMEASURED, |rate| {
                 rate.scaled(4, 1).bytes_in(self.unloaded()).get()
             });
@@ -112,13 +111,10 @@ impl Control {
             Mode::Alone => {
                 let wanted = Duration::from_micros(self.wanted_wait() as u64);
                 let window = rate.bytes_in(unloaded + wanted).get();
-                let grown = window * self.growth() / GROWTH[0];
-                let (numerator, denominator) = if now < self.times.marked_until {
-                    MARKED
-                } else {
-                    (1, 1)
-                };
-                let grown = grown * numerator / denominator;
+                let mut grown = window * self.growth() / GROWTH[0];
+                if now < self.times.marked_until {
+                    grown = grown * MARKED.0 / MARKED.1;
+                }
                 self.window = if now < self.times.held_until {
                     grown.max(self.window)
                 } else {
@@ -135,8 +131,7 @@ impl Control {
                 let heard = self.heard.map_or(0, |heard| heard.wait);
                 let deepest = self.heard.map_or(0, |heard| heard.deepest);
                 if marked || (lost && heard * 2 > deepest) {
-                    // A loss is detected by a later frame, so the losses just after the previous one belong to the same
-                    // round trip.
+                    // A later frame reveals a loss, so losses just after the previous one are of the same round.
                     let newest = self.counts.sent + TOLD_BY * self.frame;
                     cubic.congested(sample.sent_total, newest);
                 } else {

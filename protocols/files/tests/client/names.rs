@@ -195,17 +195,17 @@ fn directories_are_listed_with_and_without_attributes() {
 
 #[test]
 fn a_hostile_listing_does_no_harm() {
-    use fileserver::{Fault, Input, Lie};
+    use fileserver::{FalseAnswer, Fault, Input};
     for lie in [
-        Lie::SlashNames,
-        Lie::LongNames,
-        Lie::CookieLoop,
-        Lie::EmptyPages,
+        FalseAnswer::SlashNames,
+        FalseAnswer::LongNames,
+        FalseAnswer::CookieLoop,
+        FalseAnswer::EmptyPages,
     ] {
         let mut pair = Pair::usual();
         pair.server.add_file("a", b"").unwrap();
         pair.server.add_file("b", b"").unwrap();
-        pair.tell_server(Input::Fault(Fault::Lie(Some(lie))));
+        pair.tell_server(Input::Fault(Fault::FalseAnswer(Some(lie))));
         let mut from = ListPlace::START;
         let directory = pair.root();
         for _ in 0..10 {

@@ -1,7 +1,7 @@
 //! Servers that fail, forget, refuse and lie.
 
 use files::{Config, Error, ListPlace, Operation, Reply};
-use fileserver::{Fault, Input, Lie};
+use fileserver::{FalseAnswer, Fault, Input};
 use nfs::{Procedure, Status};
 use units::Duration;
 
@@ -160,16 +160,16 @@ fn a_stale_file_is_an_error_and_holds_nothing_up() {
 #[test]
 fn lies_about_data_are_errors() {
     for lie in [
-        Lie::HugeFiles,
-        Lie::HugeCounts,
-        Lie::TooMuchData,
-        Lie::NoData,
+        FalseAnswer::HugeFiles,
+        FalseAnswer::HugeCounts,
+        FalseAnswer::TooMuchData,
+        FalseAnswer::NoData,
     ] {
         let mut pair = Pair::usual();
         pair.server.add_file("a", &pattern(100_000)).unwrap();
         let file = pair.look_up("a").unwrap().file;
         let (open, _) = pair.open(file);
-        pair.tell_server(Input::Fault(Fault::Lie(Some(lie))));
+        pair.tell_server(Input::Fault(Fault::FalseAnswer(Some(lie))));
         assert!(pair.read(open, 0, 50_000).is_err(), "{lie:?}");
     }
 }

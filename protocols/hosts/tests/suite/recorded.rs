@@ -92,7 +92,7 @@ impl Run {
 
     /// TCP without a tunnel.
     fn alone(hop: &Link, kind: Kind, (begin, length): (Instant, Duration)) -> Self {
-        let outcome = alone(hop, SEED, kind, (begin, begin..begin + length));
+        let outcome = alone(hop, SEED, kind, begin, begin..begin + length);
         let goodput = outcome.goodput.bits_per_second() as f64 * 1e-6;
         Self::new(goodput, outcome.requests, &outcome.down)
     }

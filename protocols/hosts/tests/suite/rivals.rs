@@ -58,7 +58,7 @@ fn a_kernels_connection_goes_through_the_tunnel_as_it_goes_without() {
     let bytes = pair.ends().read(MOBILE).0 - before;
     let inside = bytes * 8 / 20;
     let times = Percentiles::of(pair.replies.iter().map(|(_, time)| *time));
-    let outside = alone(&link(), seed, Kind::Cubic, (Instant::ZERO, span.clone()));
+    let outside = alone(&link(), seed, Kind::Cubic, Instant::ZERO, span.clone());
     let told = format!("{inside} with {times:?}, alone {outside:?}");
     assert!(pair.replies.len() > 190, "{told}");
     assert!(

@@ -81,7 +81,7 @@ fn a_download_is_as_fast_as_without_the_tunnel_and_requests_are_faster() {
     let goodput = pair.ends().read(MOBILE).0 * 8_000 / SPAN.as_millis();
     let requests = Percentiles::of(pair.replies.iter().map(|(_, time)| *time));
     let [cubic, bbr] =
-        [Kind::Cubic, Kind::Bbr].map(|kind| alone(&hop(), 1, kind, (BEGIN, BEGIN..BEGIN + SPAN)));
+        [Kind::Cubic, Kind::Bbr].map(|kind| alone(&hop(), 1, kind, BEGIN, BEGIN..BEGIN + SPAN));
     let best = cubic.goodput.max(bbr.goodput).bits_per_second();
     println!("{goodput} of {best}, {requests:?}, {bbr:?}");
     assert!(goodput * 100 >= best * 96, "{goodput} of {best} bit/s");

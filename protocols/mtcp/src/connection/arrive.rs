@@ -5,7 +5,7 @@ use units::Instant;
 
 use super::{Connection, Phase};
 use crate::packet::{Data, Kind};
-use crate::sender::Brought;
+use crate::sender::AckResult;
 
 impl<C: Content + Clone> Connection<C> {
     /// Handles a data packet. Returns false if the packet does not fit the connection.
@@ -25,13 +25,13 @@ impl<C: Content + Clone> Connection<C> {
         received.packets += 1;
         let brought = self.sender.acknowledge(&data, empty, received, now);
         let completes = self.phase == Phase::Answered;
-        if brought == Brought::Impossible || (completes && brought == Brought::Old) {
+        if brought == AckResult::Impossible || (completes && brought == AckResult::Old) {
             return false;
         }
         if completes {
             self.establish(now);
         }
-        let acknowledged = brought == Brought::News;
+        let acknowledged = brought == AckResult::News;
         self.news.writable |= acknowledged;
         let answers = self.asking.hear(now);
         let heard = self.sender.heard(data.reply);

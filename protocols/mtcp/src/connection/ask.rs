@@ -10,7 +10,7 @@ use crate::packet::Kind;
 
 /// State of the polls to the peer.
 #[derive(Debug, Clone)]
-pub(crate) struct Asking {
+pub(crate) struct PollState {
     /// Time of the last packet from the peer.
     heard: Instant,
     /// Time of the first poll since then.
@@ -29,7 +29,7 @@ pub(crate) struct Asking {
     pub(super) began: Instant,
 }
 
-impl Asking {
+impl PollState {
     pub(super) fn new(timing: &Timing) -> Self {
         Self {
             heard: Instant::ZERO,

@@ -54,8 +54,9 @@ impl<C: Content + Clone> Connection<C> {
         if control.lean {
             self.receiver.must_ask();
         }
-        let window = control.first_window(profile);
-        self.sender.agreed(profile, self.agreed.packet, window);
+        let (window, shift) = control.first_window(profile);
+        self.sender
+            .agreed(profile, self.agreed.packet, window, shift);
     }
 
     /// Accepts a connection of the peer, as the driver decided.

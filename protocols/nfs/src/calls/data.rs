@@ -39,7 +39,8 @@ pub struct ReadData<'a> {
 fn read_data<'a>(
     reader: &mut Reader<'a>,
     limits: &Limits,
-    (at, count): (usize, u32),
+    at: usize,
+    count: u32,
 ) -> Result<&'a [u8], Malformed> {
     let data = reader.opaque("data", limits.data)?;
     if data.len() != count as usize {
@@ -65,11 +66,11 @@ impl<'a> Value<'a> for ReadData<'a> {
         limits: &Limits,
     ) -> Result<Self, Malformed> {
         let attributes = Value::read("attributes", reader, limits)?;
-        let count = (reader.at(), reader.u32("count")?);
+        let (at, count) = (reader.at(), reader.u32("count")?);
         Ok(Self {
             attributes,
             end_of_file: reader.bool("end_of_file")?,
-            data: read_data(reader, limits, count)?,
+            data: read_data(reader, limits, at, count)?,
         })
     }
 
@@ -125,12 +126,12 @@ impl<'a> Value<'a> for Write<'a> {
     ) -> Result<Self, Malformed> {
         let file = Value::read("file", reader, limits)?;
         let offset = reader.u64("offset")?;
-        let count = (reader.at(), reader.u32("count")?);
+        let (at, count) = (reader.at(), reader.u32("count")?);
         Ok(Self {
             file,
             offset,
             stability: Value::read("stability", reader, limits)?,
-            data: read_data(reader, limits, count)?,
+            data: read_data(reader, limits, at, count)?,
         })
     }
 

@@ -1,6 +1,7 @@
 //! The errors of URLs.
 
-use super::options::KNOWN;
+/// All options, for error messages.
+const KNOWN: &str = "export, mountport, nfsport, proto, rsize and wsize";
 
 /// Fault in a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

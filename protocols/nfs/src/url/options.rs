@@ -6,8 +6,6 @@ use std::str::FromStr;
 use super::error::{Fault, UrlError};
 use super::percent;
 
-/// All options, for error messages.
-pub(super) const KNOWN: &str = "export, mountport, nfsport, proto, rsize and wsize";
 /// Smallest limit of READs and WRITEs, in bytes.
 const SIZE_MIN: u32 = 1_024;
 

@@ -2,7 +2,7 @@
 
 use units::{Duration, Instant};
 
-use super::{Hopes, PathMtu, Phase};
+use super::{Hints, PathMtu, Phase};
 use crate::News;
 use crate::ladder::fine;
 
@@ -13,7 +13,7 @@ impl PathMtu {
     pub(super) fn hear(&mut self, now: Instant, news: News) {
         match news {
             News::Moved => {
-                self.hopes = Hopes {
+                self.hopes = Hints {
                     said: None,
                     beyond: None,
                     former: self.found.then_some(self.length),

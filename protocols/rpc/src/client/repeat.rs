@@ -2,7 +2,7 @@
 
 use units::{Duration, Instant};
 
-use crate::{Class, Failure, LinkEvent, Output, Situation};
+use crate::{Class, Failure, LinkEvent, Output, RuleInput};
 
 use super::Client;
 use super::table::{Pending, Transmissions};
@@ -51,9 +51,9 @@ impl Client {
     }
 
     /// Returns the policy's input for a call of this class after `timeouts` timeouts.
-    fn situation(&self, class: Class, timeouts: u32) -> Situation {
+    fn situation(&self, class: Class, timeouts: u32) -> RuleInput {
         let known = self.learned.iter().filter_map(|class| class.round_trip);
-        Situation {
+        RuleInput {
             timeouts,
             round_trip: self.round_trip(class),
             slowest: known.max_by_key(|round_trip| round_trip.usual.timeout(Duration::ZERO)),

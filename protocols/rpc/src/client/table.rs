@@ -23,7 +23,7 @@ pub(super) struct Transmissions {
 
 /// Signs that a call or its reply is lost.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Doubts {
+pub(super) struct LossSigns {
     /// Number of timeouts that count.
     pub(super) timeouts: u32,
     /// Number of replies to later calls since its last transmission.
@@ -47,7 +47,7 @@ pub(super) struct Pending {
     pub(super) patience: Option<Duration>,
     pub(super) expires: Option<Instant>,
     pub(super) sent: Option<Transmissions>,
-    pub(super) doubts: Doubts,
+    pub(super) doubts: LossSigns,
 }
 
 impl Pending {
@@ -61,12 +61,12 @@ impl Pending {
             patience: request.patience,
             expires: request.patience.map(|patience| now + patience),
             sent: None,
-            doubts: Doubts::default(),
+            doubts: LossSigns::default(),
         }
     }
 
     /// Returns its class, its signs of loss, and its transmissions.
-    pub(super) fn standing(&self) -> (Class, Doubts, Option<Transmissions>) {
+    pub(super) fn standing(&self) -> (Class, LossSigns, Option<Transmissions>) {
         (self.class, self.doubts, self.sent)
     }
 

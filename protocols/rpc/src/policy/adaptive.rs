@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-use super::{Rule, Situation, check_spans, doubled};
+use super::{Rule, RuleInput, check_spans, doubled};
 use crate::config::check_rules;
 use crate::{ConfigError, RoundTrip};
 
@@ -64,14 +64,14 @@ const DOUBLINGS_CARRIED: u32 = 5;
 
 impl Adaptive {
     /// Returns `base`, doubled for each timeout beyond `steady`.
-    fn backed_off(&self, situation: &Situation, base: Duration) -> Duration {
+    fn backed_off(&self, situation: &RuleInput, base: Duration) -> Duration {
         let doublings = situation.timeouts.saturating_sub(self.steady);
         doubled(base, doublings, self.maximum.max(base))
     }
 }
 
 impl Rule for Adaptive {
-    fn wait(&self, situation: &Situation) -> Duration {
+    fn wait(&self, situation: &RuleInput) -> Duration {
         let most = |known: RoundTrip| known.usual.timeout(self.minimum);
         let slowest = situation.slowest.map_or(self.initial, most);
         let unknown = slowest.max(self.initial);
@@ -79,7 +79,7 @@ impl Rule for Adaptive {
         self.backed_off(situation, base)
     }
 
-    fn resume(&self, situation: &Situation, faded: bool) -> Option<Duration> {
+    fn resume(&self, situation: &RuleInput, faded: bool) -> Option<Duration> {
         let overdue = match situation.round_trip {
             _ if faded => Duration::ZERO,
             Some(known) => self.backed_off(situation, known.usual.smoothed + known.usual.deviation),

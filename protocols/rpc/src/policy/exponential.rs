@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-use super::{Rule, Situation, check_spans, doubled};
+use super::{Rule, RuleInput, check_spans, doubled};
 use crate::ConfigError;
 
 /// Exponential back-off: the timeout doubles each time, up to a maximum. `minor_timeouts` timeouts in a row are a
@@ -48,7 +48,7 @@ impl Default for Exponential {
 }
 
 impl Rule for Exponential {
-    fn wait(&self, situation: &Situation) -> Duration {
+    fn wait(&self, situation: &RuleInput) -> Duration {
         let timeouts = situation.timeouts;
         let doublings = match (timeouts.checked_div(self.minor_timeouts), self.cascade) {
             (None, _) => timeouts,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-use super::{Rule, Situation, check_spans, doubled};
+use super::{Rule, RuleInput, check_spans, doubled};
 use crate::ConfigError;
 use crate::config::check_rules;
 
@@ -39,7 +39,7 @@ impl Default for HybridLinear {
 }
 
 impl Rule for HybridLinear {
-    fn wait(&self, situation: &Situation) -> Duration {
+    fn wait(&self, situation: &RuleInput) -> Duration {
         let added = self.step * u64::from(situation.timeouts.min(self.linear_steps));
         let doublings = situation.timeouts.saturating_sub(self.linear_steps);
         doubled(self.initial + added, doublings, self.maximum)

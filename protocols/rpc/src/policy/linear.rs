@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-use super::{Rule, Situation, check_spans};
+use super::{Rule, RuleInput, check_spans};
 use crate::ConfigError;
 
 /// Linear back-off: each timeout adds a constant, Initial + c·R, up to a maximum (Dube et al. 1995). For comparison:
@@ -31,7 +31,7 @@ impl Default for Linear {
 }
 
 impl Rule for Linear {
-    fn wait(&self, situation: &Situation) -> Duration {
+    fn wait(&self, situation: &RuleInput) -> Duration {
         let added = self.step * u64::from(situation.timeouts);
         (self.initial + added).min(self.maximum)
     }

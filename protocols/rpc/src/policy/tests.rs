@@ -4,7 +4,7 @@ use machine::RoundTripEstimate;
 use proptest::prelude::*;
 use units::Duration;
 
-use super::{Adaptive, Cascade, Exponential, HybridLinear, Linear, Policy, Situation};
+use super::{Adaptive, Cascade, Exponential, HybridLinear, Linear, Policy, RuleInput};
 use crate::{Config, RoundTrip, Transport};
 
 fn millis(count: u64) -> Duration {
@@ -25,7 +25,7 @@ fn estimate(smoothed: u64, deviation: u64) -> RoundTrip {
 /// Returns the timeouts after 0, 1, 2, … timeouts, in milliseconds.
 fn waits(policy: Policy, round_trip: Option<RoundTrip>, count: u32) -> Vec<u64> {
     let wait = |timeouts| {
-        let situation = Situation {
+        let situation = RuleInput {
             timeouts,
             round_trip,
             slowest: None,
@@ -121,9 +121,9 @@ fn adaptive_follows_the_round_trip_and_forgives_a_few_timeouts() {
 fn adaptive_takes_the_slowest_class_where_nothing_is_known() {
     let policy = Policy::Adaptive(Adaptive::default());
     let wait = |smoothed| {
-        let situation = Situation {
+        let situation = RuleInput {
             slowest: Some(RoundTrip::first(millis(smoothed))),
-            ..Situation::default()
+            ..RuleInput::default()
         };
         policy.wait(&situation)
     };
@@ -143,7 +143,7 @@ fn adaptive_bounds_what_a_silent_server_gets() {
             let doublings = (15_000 / first).ilog2() + 1;
             let bound = 1 + rule.steady + doublings + (elapsed.as_millis() / 15_000) as u32;
             assert!(timeouts < bound, "{smoothed} ms: {timeouts} in {elapsed}");
-            let situation = Situation {
+            let situation = RuleInput {
                 timeouts,
                 round_trip,
                 slowest: None,
@@ -156,14 +156,14 @@ fn adaptive_bounds_what_a_silent_server_gets() {
 #[test]
 fn adaptive_repeats_at_once_what_went_into_a_fade() {
     let policy = Policy::Adaptive(Adaptive::default());
-    let situation = Situation {
+    let situation = RuleInput {
         round_trip: Some(estimate(80, 20)),
-        ..Situation::default()
+        ..RuleInput::default()
     };
     let rule = policy.rule();
     assert_eq!(rule.resume(&situation, true), Some(millis(10)));
     assert_eq!(rule.resume(&situation, false), Some(millis(100)));
-    let unknown = Situation::default();
+    let unknown = RuleInput::default();
     assert_eq!(rule.resume(&unknown, false), Some(millis(700)));
     let classic = Policy::Exponential(Exponential::default());
     assert_eq!(classic.rule().resume(&situation, true), None);
@@ -317,10 +317,10 @@ proptest! {
     #[test]
     fn what_passes_the_check_waits(policy in policies(), timeouts in timeouts(), known in spans()) {
         prop_assume!(policy.check().is_ok());
-        let situation = Situation { timeouts, round_trip: None, slowest: None };
+        let situation = RuleInput { timeouts, round_trip: None, slowest: None };
         prop_assert!(!policy.wait(&situation).is_zero());
         let round_trip = Some(RoundTrip::first(known));
-        let situation = Situation { timeouts, round_trip, slowest: round_trip };
+        let situation = RuleInput { timeouts, round_trip, slowest: round_trip };
         prop_assert!(!policy.wait(&situation).is_zero());
         let resumed = policy.rule().resume(&situation, timeouts % 2 == 0);
         prop_assert!(resumed.is_none_or(|wait| !wait.is_zero()));

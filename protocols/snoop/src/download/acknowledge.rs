@@ -78,7 +78,7 @@ impl<P: Segment> Download<P> {
             self.recovery = Recovery::default();
             self.repair_due = None;
         }
-        if self.heeds_arrivals(context) {
+        if self.tracks_arrivals(context) {
             self.learn(context, header, effects);
         }
         if beyond > 0 && !self.is_informed(context) {
@@ -136,8 +136,8 @@ impl<P: Segment> Download<P> {
             return self.pass(context, header);
         }
         let informed = self.is_informed(context);
-        let news = header.tells_of_arrival();
-        if news && self.heeds_arrivals(context) {
+        let news = header.reports_arrival();
+        if news && self.tracks_arrivals(context) {
             self.learn(context, header, effects);
         }
         // RFC 5681 §2, and RFC 6675 §2 with selective information.

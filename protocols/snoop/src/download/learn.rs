@@ -16,7 +16,7 @@ impl<P: Segment> Download<P> {
     }
 
     /// Returns true if the agent must know which segments arrived: for repair, or for marks with ranges.
-    pub(super) fn heeds_arrivals(&self, context: &Context<'_>) -> bool {
+    pub(super) fn tracks_arrivals(&self, context: &Context<'_>) -> bool {
         let names = context.config.explicit_loss == ExplicitLoss::Ranges;
         self.selective && (context.config.smart || names)
     }

@@ -9,7 +9,7 @@ use wire::flow::Ends;
 use wire::packet::Packet;
 
 use super::{Splitter, half};
-use crate::connection::{Asker, Connection, Half, Sending, Stage, StreamName};
+use crate::connection::{Connection, Half, Requester, Sending, Stage, StreamName};
 use crate::{Connect, End, Output, Refusal, Request, Scope, SocketRequest, SystemRequest};
 
 /// Longest time until a connection that was let in is accepted: as long as a kernel waits for the third segment of a
@@ -42,7 +42,7 @@ impl<C: Content + Default> Splitter<C> {
         let known = known.and_then(|id| self.table.connections.get(id));
         match known.map(|connection| &connection.stage) {
             // The request is repeated before it is answered.
-            Some(Stage::Asking(Asker::Packet { sequence, .. }))
+            Some(Stage::Asking(Requester::Packet { sequence, .. }))
                 if *sequence == request.sequence => {}
             // It is this splitter's own request to a mobile host, in the name of the requesting host.
             Some(Stage::Asking(_)) => self.send(Side::Mobile, request.packet),
@@ -92,7 +92,7 @@ impl<C: Content + Default> Splitter<C> {
             let challenge = self.secret.challenge(&request.packet, &ends, sequence);
             return self.outputs.extend(challenge.map(Output::ToHost));
         }
-        let by = Asker::Packet {
+        let by = Requester::Packet {
             sequence,
             packet: request.packet,
         };
@@ -132,7 +132,7 @@ impl<C: Content + Default> Splitter<C> {
         let side = self.end.hop_side();
         let owner = self.crossings.iter().position(|one| one.peer == name.0);
         let id = owner.and_then(|owner| {
-            let connection = Connection::asked(ends, side, owner, Asker::Stream(name));
+            let connection = Connection::asked(ends, side, owner, Requester::Stream(name));
             self.ask(now, connection)
         });
         match id {
@@ -159,7 +159,7 @@ impl<C: Content + Default> Splitter<C> {
         {
             self.give_up(other);
         }
-        if !self.admission.shares.take(now, (id, owner), (side, host)) {
+        if !self.admission.shares.take(now, id, owner, side, host) {
             self.counters.without_room += 1;
             return None;
         }
@@ -179,7 +179,7 @@ impl<C: Content + Default> Splitter<C> {
             return;
         };
         let reset = Input::Reset(half(id, connection.asker.other()));
-        if let Stage::Asking(Asker::Stream(name)) = connection.stage {
+        if let Stage::Asking(Requester::Stream(name)) = connection.stage {
             self.refuse_stream(name, Reason::Busy);
         }
         self.events.push_back(reset);
@@ -264,13 +264,13 @@ impl<C: Content + Default> Splitter<C> {
         {
             let side = connection.asker;
             match by {
-                Asker::Packet { packet, .. } => {
+                Requester::Packet { packet, .. } => {
                     if let Some(answer) = refusal.answer(packet) {
                         self.send(side, answer);
                     }
                 }
-                Asker::Stream(name) => self.refuse_stream(*name, refusal.reason()),
-                Asker::Accepted => {}
+                Requester::Stream(name) => self.refuse_stream(*name, refusal.reason()),
+                Requester::Accepted => {}
             }
         }
         self.reset_half(id);
@@ -281,7 +281,7 @@ impl<C: Content + Default> Splitter<C> {
     /// request is forwarded, as are all packets that follow it.
     pub(super) fn leave_to_packets(&mut self, id: SocketId) {
         if let Some(connection) = self.table.connections.get(&id.binding)
-            && let Stage::Asking(Asker::Packet { packet, .. }) = &connection.stage
+            && let Stage::Asking(Requester::Packet { packet, .. }) = &connection.stage
         {
             let packet = packet.clone();
             self.outputs.push_back(Output::ToHop(packet));
@@ -315,7 +315,7 @@ impl<C: Content + Default> Splitter<C> {
         let mut sides = sides.into_iter();
         let found = sides.find_map(|(asker, mobile)| Some((asker, self.owner(mobile.ip())?)));
         let id = found.and_then(|(asker, owner)| {
-            let connection = Connection::asked(ends, asker, owner, Asker::Accepted);
+            let connection = Connection::asked(ends, asker, owner, Requester::Accepted);
             Some(half(self.ask(now, connection)?, asker))
         });
         match id {
@@ -349,11 +349,11 @@ impl<C: Content + Default> Splitter<C> {
         };
         let asker = half(id, connection.asker);
         match std::mem::replace(&mut connection.stage, Stage::LetIn) {
-            Stage::Asking(Asker::Packet { packet, .. }) => {
+            Stage::Asking(Requester::Packet { packet, .. }) => {
                 self.outputs.push_back(Output::ToHost(packet));
                 self.table.deadlines.set(id, now + ACCEPTING);
             }
-            Stage::Asking(Asker::Stream(name)) => {
+            Stage::Asking(Requester::Stream(name)) => {
                 self.ask_stream(name.0, StreamRequest::Accept(name.1));
                 self.join(asker, Half::Stream(name, Sending::Open));
             }

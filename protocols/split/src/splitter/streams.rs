@@ -8,14 +8,14 @@ use wire::flow::Ends;
 use super::ask::Question;
 use super::{Splitter, half};
 use crate::connection::{Stage, StreamName};
-use crate::crossing::Crossing;
+use crate::crossing::PeerPath;
 use crate::{End, Refusal, Scope, SystemRequest};
 
 /// Largest number of requests by the other end of the hop that wait for the location of an address; more are refused.
 const QUESTIONS: usize = 16_384;
 
 impl<C: Content + Default> Splitter<C> {
-    fn crossing(&mut self, peer: usize) -> Option<&mut Crossing> {
+    fn crossing(&mut self, peer: usize) -> Option<&mut PeerPath> {
         self.crossings.iter_mut().find(|one| one.peer == peer)
     }
 

@@ -3,8 +3,8 @@
 use units::{Bytes, Duration, Instant};
 
 use super::config::CsmaConfig;
+use crate::airtime::Airtime;
 use crate::errors::ErrorModel;
-use crate::pacer::Airtime;
 
 /// Result of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +20,12 @@ pub(super) struct Turn {
 }
 
 /// A turn in progress.
-struct Legs<'a> {
+struct ExchangeInProgress<'a> {
     now: Instant,
     errors: &'a mut ErrorModel,
 }
 
-impl Legs<'_> {
+impl ExchangeInProgress<'_> {
     /// Sends one frame; returns true if it arrives.
     fn send(&mut self, size: Bytes, lasts: Duration) -> bool {
         let start = self.now;
@@ -42,8 +42,8 @@ pub(super) fn alone(
     size: Bytes,
     errors: &mut ErrorModel,
 ) -> Turn {
-    let mut legs = Legs { now: start, errors };
-    let failed = |legs: &Legs<'_>, damaged| Turn {
+    let mut legs = ExchangeInProgress { now: start, errors };
+    let failed = |legs: &ExchangeInProgress<'_>, damaged| Turn {
         ends: legs.now,
         damaged,
         delivered: None,

@@ -8,6 +8,7 @@ mod distance;
 mod independent;
 mod markov;
 mod period;
+mod recording;
 mod replay;
 mod temporal;
 mod timeline;
@@ -17,16 +18,17 @@ pub use distance::DistanceConfig;
 pub use independent::IndependentConfig;
 pub use markov::MarkovConfig;
 pub use period::{Distribution, PeriodConfig};
-pub use replay::{Begin, Recording, ReplayConfig};
+pub use recording::{Recording, StateChange};
+pub use replay::{Begin, ReplayConfig};
 pub use temporal::{LossRule, Sharing, StateLoss, TemporalConfig};
-pub use timeline::{Period, StateChange, Timeline};
+pub use timeline::{Period, Timeline};
 
 use machine::RandomStream;
 use serde::Deserialize;
 use units::{Bytes, Probability};
 
 use crate::Direction;
-use crate::pacer::Airtime;
+use crate::airtime::Airtime;
 use crate::problem::Problem;
 
 /// An error model and its parameters, as in a link's file.

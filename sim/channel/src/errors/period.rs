@@ -6,6 +6,10 @@ use units::Duration;
 
 use crate::problem::Problem;
 
+/// Smallest mean length of a good and a bad period together, so that a machine catches up quickly after a long time
+/// without calls.
+pub(super) const SHORTEST_CYCLE: Duration = Duration::from_micros(100);
+
 /// Distribution of a period's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]

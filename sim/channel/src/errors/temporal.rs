@@ -10,15 +10,11 @@ use machine::RandomStream;
 use serde::Deserialize;
 use units::{Duration, Probability};
 
-use super::period::{Law, PeriodConfig};
+use super::period::{Law, PeriodConfig, SHORTEST_CYCLE};
 use super::timeline::Timeline;
 use crate::Direction;
-use crate::pacer::Airtime;
+use crate::airtime::Airtime;
 use crate::problem::Problem;
-
-/// Smallest mean length of a good and a bad period together, so that a machine catches up quickly after a long time
-/// without calls.
-pub(super) const SHORTEST_CYCLE: Duration = Duration::from_micros(100);
 
 /// Rule that selects the state for a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]

@@ -6,7 +6,7 @@ use machine::RandomStream;
 use units::{Duration, Instant};
 
 use super::period::Law;
-use super::replay::Recording;
+use super::recording::{Recording, StateChange};
 
 /// A period of one state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,23 +17,6 @@ pub struct Period {
     pub from: Instant,
     /// Time at which the state changes; `None` for never.
     pub until: Option<Instant>,
-}
-
-/// A change of state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StateChange {
-    /// Time of the change.
-    pub at: Instant,
-    /// True if the new state is the good one.
-    pub good: bool,
-}
-
-/// Prints a line of a recording.
-impl std::fmt::Display for StateChange {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let state = if self.good { "good" } else { "bad" };
-        write!(formatter, "{} ns {state}", self.at.as_nanos())
-    }
 }
 
 /// The periods of a two-state process in time, in order, each with a length above zero.

@@ -1,7 +1,7 @@
 //! Guarantees to the stations that share a medium by carrier sense.
 
 use channel::errors::ErrorConfig;
-use channel::{CsmaAir, CsmaConfig, Fate, Frame, Heard, Station};
+use channel::{CsmaAir, CsmaConfig, Frame, Heard, Station, TransmitResult};
 use machine::Machine;
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant};
@@ -60,7 +60,7 @@ fn saturate(
     log
 }
 
-fn ends(log: &[(Instant, Heard<u32>)], from: Station) -> Vec<(Instant, Fate, Duration)> {
+fn ends(log: &[(Instant, Heard<u32>)], from: Station) -> Vec<(Instant, TransmitResult, Duration)> {
     let end = |(at, heard): &(Instant, Heard<u32>)| match heard {
         Heard::Ended {
             frame,
@@ -90,7 +90,7 @@ fn a_station_that_finds_the_air_idle_begins_at_once_and_is_answered() {
     air.handle_timeout(answered);
     let ended = Heard::Ended {
         frame: down(0, 7),
-        fate: Fate::Acknowledged,
+        fate: TransmitResult::Acknowledged,
         airtime: config.exchange(SIZE),
     };
     assert_eq!(air.poll_output(), Some(ended));
@@ -128,7 +128,7 @@ fn saturated_stations_share_the_air_and_sometimes_collide() {
         let ended = ends(&log, station);
         ended
             .iter()
-            .filter(|(_, fate, _)| *fate == Fate::Acknowledged)
+            .filter(|(_, fate, _)| *fate == TransmitResult::Acknowledged)
             .count()
     });
     let (least, most) = (acknowledged.iter().min(), acknowledged.iter().max());
@@ -159,7 +159,7 @@ fn frames_that_begin_together_are_lost_together() {
         matches!(
             heard,
             Heard::Ended {
-                fate: Fate::Collided,
+                fate: TransmitResult::Collided,
                 ..
             }
         )
@@ -211,7 +211,7 @@ fn a_card_tries_again_as_often_as_it_may() {
     let ended = air.poll_output().expect("it gave up");
     let airtime = config.data(SIZE) * 4;
     let frame = down(0, 0);
-    let fate = Fate::Lost;
+    let fate = TransmitResult::Lost;
     assert_eq!(
         ended,
         Heard::Ended {
@@ -263,7 +263,7 @@ fn an_answer_that_is_lost_makes_the_frame_arrive_twice() {
     assert!(matches!(
         heard[1],
         Heard::Ended {
-            fate: Fate::Lost,
+            fate: TransmitResult::Lost,
             ..
         }
     ));

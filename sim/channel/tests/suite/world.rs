@@ -17,7 +17,7 @@ fn down(text: &str) -> Link {
 }
 
 /// Sends packets of 1,500 bytes, one each `every` nanoseconds, and returns the outputs and counters.
-fn flood(link: &Link, seed: u64, (every, seconds): (u64, u64)) -> (Log, Counters) {
+fn flood(link: &Link, seed: u64, every: u64, seconds: u64) -> (Log, Counters) {
     let mut channel = Channel::new(link, seed);
     let count = seconds * SECOND / every;
     let packets: Vec<_> = (0..count).map(|n| (n * every, DOWN, 1_500)).collect();
@@ -48,7 +48,7 @@ fn a_rate_process_carries_what_its_capacity_says() {
     for text in [MARKOV, WALK] {
         let link = down(text);
         for seed in 1..=4 {
-            let (log, _) = flood(&link, seed, (400_000, 60));
+            let (log, _) = flood(&link, seed, 400_000, 60);
             let span = Instant::ZERO..Instant::from_millis(60_000);
             let bound = link.capacity(DOWN, seed, span).expect("a rate");
             let before = |(at, _): &&(u64, usize)| *at < 60 * SECOND + 5 * MILLI;
@@ -97,21 +97,21 @@ fn a_walk_stays_within_its_bounds_and_moves() {
 fn chances_are_the_same_whoever_sends_when() {
     for text in [MARKOV, WALK] {
         let link = down(text);
-        let (busy, _) = flood(&link, 5, (300_000, 20));
+        let (busy, _) = flood(&link, 5, 300_000, 20);
         let times: Vec<_> = arrivals(&busy).iter().map(|(at, _)| *at).collect();
         // A lone packet after a long pause meets one of the opportunities of the saturated run.
         let mut channel = Channel::new(&link, 5);
         let log = drive(&mut channel, &[(15 * SECOND + 1, DOWN, 1_500)], 60 * SECOND);
         let (at, _) = arrivals(&log)[0];
         assert!(times.binary_search(&at).is_ok(), "{at}, {text}");
-        assert_ne!(busy, flood(&link, 6, (300_000, 20)).0, "the seed decides");
+        assert_ne!(busy, flood(&link, 6, 300_000, 20).0, "the seed decides");
     }
 }
 
 #[test]
 fn retries_keep_the_order_and_bunch_packets() {
     let text = "rate = '20 Mbit/s'\ndelay = '5 ms'\njitter = { model = 'retries', spikes = '2 %' }";
-    let (log, counters) = flood(&down(text), 1, (MILLI, 60));
+    let (log, counters) = flood(&down(text), 1, MILLI, 60);
     let arrivals = arrivals(&log);
     assert!(arrivals.is_sorted_by_key(|(_, number)| *number));
     assert_eq!(counters.delivered, counters.offered);
@@ -130,7 +130,7 @@ fn uniform_jitter_reorders_where_packets_may_overtake() {
         "rate = '10 Mbit/s'\ndelay = '20 ms'\njitter = { model = 'uniform', most = '20 ms' }\n";
     for overtaking in [false, true] {
         let text = format!("{jitter}faults = {{ overtaking = {overtaking} }}");
-        let (log, counters) = flood(&down(&text), 1, (2 * MILLI, 20));
+        let (log, counters) = flood(&down(&text), 1, 2 * MILLI, 20);
         let arrivals = arrivals(&log);
         assert_eq!(
             arrivals.is_sorted_by_key(|(_, number)| *number),
@@ -152,7 +152,7 @@ fn uniform_jitter_reorders_where_packets_may_overtake() {
 #[test]
 fn trains_arrive_together() {
     let text = "rate = '10 Mbit/s'\ndelay = '3 ms'\njitter = { model = 'trains', every = '20 ms' }";
-    let (log, counters) = flood(&down(text), 1, (2 * MILLI, 10));
+    let (log, counters) = flood(&down(text), 1, 2 * MILLI, 10);
     let arrivals = arrivals(&log);
     assert!(arrivals.iter().all(|(at, _)| at % (20 * MILLI) == 0));
     assert!(arrivals.is_sorted_by_key(|(_, number)| *number));
@@ -164,7 +164,7 @@ fn a_policer_lets_its_rate_and_one_burst_pass() {
     let text =
         "rate = '100 Mbit/s'\ndelay = '5 ms'\npolicer = { rate = '6 Mbit/s', burst = '30 kB' }";
     let link = down(text);
-    let (log, counters) = flood(&link, 1, (MILLI, 10));
+    let (log, counters) = flood(&link, 1, MILLI, 10);
     let passed = counters.delivered.bytes.get();
     let most = 6_000_000 / 8 * 10 + 30_000;
     assert!(
@@ -199,7 +199,7 @@ fn packets_are_damaged_and_doubled_by_chance() {
     let text =
         "rate = '20 Mbit/s'\ndelay = '5 ms'\nfaults = { damage = '3 %', duplicates = '5 %' }";
     let link = down(text);
-    let (log, counters) = flood(&link, 1, (MILLI, 20));
+    let (log, counters) = flood(&link, 1, MILLI, 20);
     let (damaged, twice) = (counters.damaged.packets, counters.duplicated.packets);
     assert!((450..750).contains(&damaged), "{damaged}");
     assert!((800..1_150).contains(&twice), "{twice}");
@@ -216,7 +216,7 @@ fn on_a_shorter_path_packets_overtake_or_wait() {
         "rate = '10 Mbit/s'\ndelay = '60 ms'\nschedule = [{ at = '1 s', delay = '10 ms' }]\n";
     for overtaking in [false, true] {
         let text = format!("{steps}faults = {{ overtaking = {overtaking} }}");
-        let (log, _) = flood(&down(&text), 1, (2 * MILLI, 2));
+        let (log, _) = flood(&down(&text), 1, 2 * MILLI, 2);
         let arrivals = arrivals(&log);
         assert_eq!(
             arrivals.is_sorted_by_key(|(_, number)| *number),

@@ -1,17 +1,17 @@
-//! False answers of a hostile server: see [`Lie`].
+//! False answers of a hostile server: see [`FalseAnswer`].
 
 use ::nfs::{Attributes, Stability, Written};
 
-use crate::Lie;
+use crate::FalseAnswer;
 
 /// A count larger than that of any answer.
 const HUGE: u32 = u32::MAX;
-/// Length of the names of [`Lie::LongNames`], in bytes.
+/// Length of the names of [`FalseAnswer::LongNames`], in bytes.
 const LONG_NAME: usize = 4_095;
-/// Amount that [`Lie::HugeFiles`] adds to sizes.
+/// Amount that [`FalseAnswer::HugeFiles`] adds to sizes.
 const HUGE_SIZE: u64 = 1 << 63;
 
-impl Lie {
+impl FalseAnswer {
     /// Returns the attributes to report for a file.
     pub(super) fn attributes(self, truth: Attributes) -> Attributes {
         match self {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use units::Instant;
 
 use crate::storage::{Caller, Storage};
-use crate::{Config, Lie};
+use crate::{Config, FalseAnswer};
 
 /// Length of the longest path and name that are decoded; for lengths that files cannot have, the file system gives the
 /// error.
@@ -20,7 +20,7 @@ const TEXT_MAX: usize = 4_096;
 
 /// Fault of one call.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Mishap {
+pub(crate) enum CallFault {
     /// It is answered with `NFS3ERR_JUKEBOX`.
     TryLater,
     /// It moves fewer bytes, derived from this random number.
@@ -31,7 +31,7 @@ pub(crate) enum Mishap {
 #[derive(Debug, Clone)]
 pub(crate) struct Programs {
     pub(crate) storage: Storage,
-    pub(crate) lie: Option<Lie>,
+    pub(crate) lie: Option<FalseAnswer>,
     /// Failures of the next calls of a procedure: status, and number of calls.
     pub(crate) refusals: BTreeMap<Procedure, (Status, u32)>,
     config: Config,
@@ -44,9 +44,9 @@ pub(crate) struct Programs {
 
 /// Caller and fault of a call.
 #[derive(Debug, Clone, Copy)]
-struct Circumstances {
+struct CallContext {
     caller: Caller,
-    mishap: Option<Mishap>,
+    mishap: Option<CallFault>,
 }
 
 impl Programs {
@@ -90,7 +90,8 @@ impl Programs {
     pub(crate) fn execute(
         &mut self,
         now: Instant,
-        (call, mishap): (&Call<'_>, Option<Mishap>),
+        call: &Call<'_>,
+        mishap: Option<CallFault>,
         results: &mut Vec<u8>,
     ) -> Result<(), Refusal> {
         self.storage.set_time(now);
@@ -101,12 +102,12 @@ impl Programs {
                 group: system.identity().group,
             },
         };
-        let circumstances = Circumstances { caller, mishap };
+        let circumstances = CallContext { caller, mishap };
         let (number, arguments) = (call.procedure.number, call.arguments);
         match program_of(call)? {
             Program::Nfs => {
                 let procedure = known(number)?;
-                self.serve_nfs((procedure, arguments), circumstances, results)
+                self.serve_nfs(procedure, arguments, circumstances, results)
             }
             Program::Mount => self.serve_mount(known(number)?, arguments, results),
             Program::PortMapper => self.serve_port_mapper(number, arguments, results),

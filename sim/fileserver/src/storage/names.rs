@@ -57,7 +57,8 @@ impl Storage {
     pub(crate) fn create(
         &mut self,
         place: Place<'_>,
-        (new, may_exist): (&NewAttributes, bool),
+        new: &NewAttributes,
+        may_exist: bool,
         caller: Caller,
     ) -> Result<u64, Status> {
         match self.look_up(place) {
@@ -71,7 +72,7 @@ impl Storage {
                 }
                 Ok(number)
             }
-            _ => self.make(place, (Kind::File(Content::default()), new), caller),
+            _ => self.make(place, Kind::File(Content::default()), new, caller),
         }
     }
 
@@ -88,7 +89,7 @@ impl Storage {
             return Ok(number);
         }
         let content = Kind::File(Content::default());
-        let number = self.make(place, (content, &NewAttributes::default()), caller)?;
+        let number = self.make(place, content, &NewAttributes::default(), caller)?;
         self.inode_mut(number).verifier = Some(verifier);
         Ok(number)
     }
@@ -97,7 +98,8 @@ impl Storage {
     pub(crate) fn make(
         &mut self,
         place: Place<'_>,
-        (kind, new): (Kind, &NewAttributes),
+        kind: Kind,
+        new: &NewAttributes,
         caller: Caller,
     ) -> Result<u64, Status> {
         self.check_free(place)?;

@@ -50,7 +50,7 @@ impl Storage {
                 Err(Status::NoEntry) => {
                     let made = Kind::Directory(Directory::new(directory));
                     let new = NewAttributes::default();
-                    self.make(place, (made, &new), Caller::default())?
+                    self.make(place, made, &new, Caller::default())?
                 }
                 found => found?,
             };
@@ -68,7 +68,7 @@ impl Storage {
             size: Some(0),
             ..NewAttributes::default()
         };
-        let number = self.create(place, (&empty, true), Caller::default())?;
+        let number = self.create(place, &empty, true, Caller::default())?;
         self.write(number, 0, content, true)?;
         Ok(number)
     }

@@ -11,14 +11,14 @@ const UNSTABLE: Stability = Stability::Unstable;
 fn a_crash_loses_exactly_what_was_not_committed() {
     let mut rig = Rig::default();
     let file = rig.create("file");
-    rig.write(file, 0, (&[1; 10_000], UNSTABLE));
+    rig.write(file, 0, &[1; 10_000], UNSTABLE);
     rig.done(Commit {
         file,
         offset: 2_000,
         count: 3_000,
     });
-    rig.write(file, 9_000, (&[2; 2_000], Stability::FileStable));
-    rig.write(file, 9_500, (&[3; 100], UNSTABLE));
+    rig.write(file, 9_000, &[2; 2_000], Stability::FileStable);
+    rig.write(file, 9_500, &[3; 100], UNSTABLE);
 
     let mut seen = vec![1; 9_000];
     seen.extend([2; 2_000]);
@@ -42,7 +42,7 @@ fn a_crash_loses_exactly_what_was_not_committed() {
 fn a_commit_of_no_bytes_is_one_of_all_behind() {
     let mut rig = Rig::default();
     let file = rig.create("file");
-    rig.write(file, 0, (b"0123456789", UNSTABLE));
+    rig.write(file, 0, b"0123456789", UNSTABLE);
     rig.done(Commit {
         file,
         offset: 4,
@@ -60,7 +60,7 @@ fn names_sizes_and_handles_survive_and_the_verifier_does_not() {
     let mut rig = Rig::default();
     let file = rig.create("file");
     let verifier = rig
-        .write(file, 0, (b"stable", Stability::DataStable))
+        .write(file, 0, b"stable", Stability::DataStable)
         .verifier;
     let again = rig
         .done(Commit {
@@ -98,8 +98,8 @@ fn names_sizes_and_handles_survive_and_the_verifier_does_not() {
 fn a_file_that_lost_data_shows_it_in_its_times() {
     let mut rig = Rig::default();
     let (whole, torn) = (rig.create("whole"), rig.create("torn"));
-    rig.write(whole, 0, (b"safe", Stability::FileStable));
-    rig.write(torn, 0, (b"not", UNSTABLE));
+    rig.write(whole, 0, b"safe", Stability::FileStable);
+    rig.write(torn, 0, b"not", UNSTABLE);
     let times = |rig: &mut Rig, object| rig.done(GetAttributes { object }).times;
     let before = [whole, torn].map(|file| times(&mut rig, file));
     rig.input(Input::Restart);
@@ -113,7 +113,7 @@ fn what_a_crash_takes_is_free_again() {
     let mut rig = Rig::default();
     let file = rig.create("file");
     let free = rig.server.free();
-    rig.write(file, 0, (&[1; 15_000], UNSTABLE));
+    rig.write(file, 0, &[1; 15_000], UNSTABLE);
     assert_eq!(rig.server.free(), free - 4 * 4_096);
     rig.input(Input::Restart);
     assert_eq!(rig.server.free(), free);

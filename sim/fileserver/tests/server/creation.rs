@@ -21,7 +21,7 @@ fn sized(size: u64) -> NewAttributes {
 fn unchecked_creation_takes_what_is_there_and_sets_its_size_only() {
     let mut rig = Rig::default();
     let file = rig.create("file");
-    rig.write(file, 0, (b"content", Stability::FileStable));
+    rig.write(file, 0, b"content", Stability::FileStable);
     let create = |rig: &Rig, new| Create {
         place: rig.place("file"),
         how: CreateHow::Unchecked(new),

@@ -29,7 +29,7 @@ fn resized(object: FileHandle, size: u64) -> SetAttributes {
 fn what_was_written_is_read() {
     let mut rig = Rig::default();
     let file = rig.create("file");
-    let written = rig.write(file, 5, (b"content", Stability::Unstable));
+    let written = rig.write(file, 5, b"content", Stability::Unstable);
     assert_eq!((written.count, written.stability), (7, Stability::Unstable));
     assert_eq!(written.file.before.map(|before| before.size), Some(0));
     assert_eq!(written.file.after.map(|after| after.size), Some(12));
@@ -93,7 +93,7 @@ fn only_files_have_content() {
 fn sizes_are_set_and_have_an_end() {
     let mut rig = Rig::default();
     let file = rig.create("file");
-    rig.write(file, 0, (b"0123456789", STABLE));
+    rig.write(file, 0, b"0123456789", STABLE);
     rig.done(resized(file, 4));
     rig.done(resized(file, 6));
     assert_eq!(
@@ -174,7 +174,7 @@ fn every_change_shows_in_the_times() {
     let mut last = rig.done(GetAttributes { object: file }).times.modified;
     for round in 0..5 {
         // No time passes for the server's driver.
-        let written = rig.write(file, round, (b"x", STABLE));
+        let written = rig.write(file, round, b"x", STABLE);
         let now = written.file.after.expect("attributes").times.modified;
         assert!(now > last);
         last = now;
@@ -201,8 +201,8 @@ fn a_full_disk_writes_nothing() {
     };
     assert_eq!(rig.status(write), Status::NoSpace);
     assert_eq!(rig.server.content("file").as_deref(), Some(&b""[..]));
-    rig.write(file, 0, (&data[..fits as usize], STABLE));
-    rig.write(file, 100, (&[2; 5_000], STABLE));
+    rig.write(file, 0, &data[..fits as usize], STABLE);
+    rig.write(file, 100, &[2; 5_000], STABLE);
     assert!(rig.server.free() < 4_096);
     rig.done(resized(file, 0));
     assert_eq!(rig.server.free(), space.free_bytes);
@@ -214,7 +214,7 @@ fn what_the_server_takes_is_not_what_it_says() {
     let file = rig.create("file");
     let abilities = rig.done(FileSystemInfo { root: file });
     assert_eq!(abilities.write.maximum, 32_768);
-    rig.write(file, 0, (&[1; 8_192], STABLE));
+    rig.write(file, 0, &[1; 8_192], STABLE);
     let mut arguments = Vec::new();
     let write = Write {
         file,
@@ -226,7 +226,7 @@ fn what_the_server_takes_is_not_what_it_says() {
     let refused = rig.results(nfs::Procedure::Write.into(), &arguments);
     assert_eq!(refused, Err(Refusal::GarbageArguments));
 
-    rig.write(file, 8_192, (&[1; 8_192], STABLE));
+    rig.write(file, 8_192, &[1; 8_192], STABLE);
     assert_eq!(
         rig.done(Read {
             file,

@@ -1,7 +1,7 @@
 //! False answers of a hostile server, which the client must detect.
 
-use fileserver::{Fault, Lie};
-use nfs::checks::{CookieWatch, Implausible};
+use fileserver::{FalseAnswer, Fault};
+use nfs::checks::{CookieCheck, Implausible};
 use nfs::{
     Answer, BadName, CookieVerifier, GetAttributes, Limits, Procedure, Read, ReadDirectory,
     Stability, Value,
@@ -9,10 +9,10 @@ use nfs::{
 
 use crate::rig::Rig;
 
-fn rig(lie: Lie) -> Rig {
+fn rig(lie: FalseAnswer) -> Rig {
     let mut rig = Rig::default();
     rig.server.add_file("file", &[7; 100]).expect("room");
-    rig.fault(Fault::Lie(Some(lie)));
+    rig.fault(Fault::FalseAnswer(Some(lie)));
     rig
 }
 
@@ -27,13 +27,13 @@ fn listing(rig: &Rig) -> ReadDirectory {
 
 #[test]
 fn names_lead_elsewhere_or_are_too_long() {
-    let mut slashes = rig(Lie::SlashNames);
+    let mut slashes = rig(FalseAnswer::SlashNames);
     let page = slashes.done(listing(&slashes));
     let last = page.entries.iter().last().expect("entries");
     assert_eq!(last.name.to_string(), "../file");
     assert_eq!(last.name.check(), Err(BadName::Slash { at: 2 }));
 
-    let mut long = rig(Lie::LongNames);
+    let mut long = rig(FalseAnswer::LongNames);
     let page = long.done(listing(&long));
     let last = page.entries.iter().last().expect("entries");
     let (length, limit) = (4_095, 255);
@@ -42,8 +42,8 @@ fn names_lead_elsewhere_or_are_too_long() {
 
 #[test]
 fn directories_go_in_circles_or_nowhere() {
-    let mut circle = rig(Lie::CookieLoop);
-    let mut watch = CookieWatch::default();
+    let mut circle = rig(FalseAnswer::CookieLoop);
+    let mut watch = CookieCheck::default();
     let mut call = listing(&circle);
     let found = (0..10).find_map(|_| {
         let page = circle.done(call);
@@ -57,14 +57,14 @@ fn directories_go_in_circles_or_nowhere() {
     });
     assert!(matches!(found, Some(Implausible::CookieLoop { .. })));
 
-    let mut empty = rig(Lie::EmptyPages);
+    let mut empty = rig(FalseAnswer::EmptyPages);
     let page = empty.done(listing(&empty));
     assert_eq!(page.next_cookie(), Err(Implausible::EmptyPage));
 }
 
 #[test]
 fn sizes_and_counts_are_impossible() {
-    let mut huge = rig(Lie::HugeFiles);
+    let mut huge = rig(FalseAnswer::HugeFiles);
     let object = huge.look_up("file").expect("a file");
     let attributes = huge.done(GetAttributes { object });
     assert!(matches!(
@@ -72,9 +72,9 @@ fn sizes_and_counts_are_impossible() {
         Err(Implausible::FileSize { .. })
     ));
 
-    let mut counts = rig(Lie::HugeCounts);
+    let mut counts = rig(FalseAnswer::HugeCounts);
     let file = counts.look_up("file").expect("a file");
-    let written = counts.write(file, 0, (b"data", Stability::Unstable));
+    let written = counts.write(file, 0, b"data", Stability::Unstable);
     assert!(matches!(
         written.check(4, Stability::Unstable),
         Err(Implausible::WriteCount { .. })
@@ -96,7 +96,7 @@ fn sizes_and_counts_are_impossible() {
 
 #[test]
 fn reads_bring_too_much_or_nothing_and_writes_are_less_safe() {
-    let mut more = rig(Lie::TooMuchData);
+    let mut more = rig(FalseAnswer::TooMuchData);
     let file = more.look_up("file").expect("a file");
     let read = more.done(Read {
         file,
@@ -106,7 +106,7 @@ fn reads_bring_too_much_or_nothing_and_writes_are_less_safe() {
     let (asked, got) = (50, 51);
     assert_eq!(read.check(50), Err(Implausible::TooMuchData { asked, got }));
 
-    let mut nothing = rig(Lie::NoData);
+    let mut nothing = rig(FalseAnswer::NoData);
     for count in [50, 100] {
         let offset = 0;
         let read = nothing.done(Read {
@@ -117,11 +117,11 @@ fn reads_bring_too_much_or_nothing_and_writes_are_less_safe() {
         assert_eq!(read.check(count), Err(Implausible::NoData));
     }
 
-    let mut less = rig(Lie::LessStable);
-    let written = less.write(file, 0, (b"data", Stability::FileStable));
+    let mut less = rig(FalseAnswer::LessStable);
+    let written = less.write(file, 0, b"data", Stability::FileStable);
     let checked = written.check(4, Stability::FileStable);
     assert!(matches!(checked, Err(Implausible::LessStable { .. })));
-    less.fault(Fault::Lie(None));
-    let written = less.write(file, 0, (b"data", Stability::FileStable));
+    less.fault(Fault::FalseAnswer(None));
+    let written = less.write(file, 0, b"data", Stability::FileStable);
     assert_eq!(written.check(4, Stability::FileStable), Ok(()));
 }

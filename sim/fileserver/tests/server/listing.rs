@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fileserver::{Config, Fault};
-use nfs::checks::CookieWatch;
+use nfs::checks::CookieCheck;
 use nfs::{
     CookieVerifier, Create, CreateHow, LookUp, NewAttributes, ReadDirectory, ReadDirectoryPlus,
     Remove, Status,
@@ -176,7 +176,7 @@ fn a_large_directory_is_listed_without_a_circle() {
             how,
         });
     }
-    let mut watch = CookieWatch::default();
+    let mut watch = CookieCheck::default();
     let (mut listed, mut next) = (0, Some(first(&rig, 4_096)));
     while let Some(call) = next {
         let (names, behind) = page(&mut rig, call);

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU16;
 
-use fileserver::{Config, Peer, Stream};
+use fileserver::{Config, Peer, RecordStream};
 use nfs::mount::{self, ExportList, MountAnswer, MountList};
 use nfs::portmap::{self, GetPort, Port, Transport};
 use nfs::{Limits, Path, Value};
@@ -155,9 +155,12 @@ fn what_is_no_call_is_not_answered() {
 fn a_stream_brings_calls_in_any_pieces() {
     let mut rig = Rig::default();
     let calls = [1, 2].map(|xid| crate::rig::nfs_message(xid, nfs::Call::Null(())));
-    let bytes: Vec<_> = calls.iter().flat_map(|call| Stream::write(call)).collect();
+    let bytes: Vec<_> = calls
+        .iter()
+        .flat_map(|call| RecordStream::write(call))
+        .collect();
     let peer = Peer(4);
-    let mut stream = Stream::new(peer, 1_000);
+    let mut stream = RecordStream::new(peer, 1_000);
     let mut replies = Vec::new();
     for piece in bytes.chunks(7) {
         for input in stream.read(piece).expect("records") {

@@ -181,7 +181,8 @@ impl Rig {
         &mut self,
         file: FileHandle,
         offset: u64,
-        (data, stability): (&[u8], Stability),
+        data: &[u8],
+        stability: Stability,
     ) -> Written {
         self.done(Write {
             file,

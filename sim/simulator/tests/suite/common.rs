@@ -51,7 +51,7 @@ impl Coding for Parcel {
 
 /// An event of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum TestMessage {
     /// Everything was acknowledged.
     Done,
     /// A packet arrived with an error.
@@ -88,7 +88,7 @@ impl Sender {
         }
     }
 
-    fn fill(&mut self, now: Instant, outputs: &mut VecDeque<Output<Parcel, Said>>) {
+    fn fill(&mut self, now: Instant, outputs: &mut VecDeque<Output<Parcel, TestMessage>>) {
         while self.next < self.total.min(self.acknowledged + self.window) {
             let packet = Parcel {
                 flow: self.flow,
@@ -126,7 +126,7 @@ pub(crate) enum Role {
 #[derive(Debug, Clone)]
 pub(crate) struct Host {
     pub(crate) role: Role,
-    outputs: VecDeque<Output<Parcel, Said>>,
+    outputs: VecDeque<Output<Parcel, TestMessage>>,
 }
 
 impl Host {
@@ -145,7 +145,7 @@ impl Host {
                     sender.next = sender.next.max(packet.number);
                     sender.fill(now, &mut self.outputs);
                     if sender.acknowledged == sender.total {
-                        self.outputs.push_back(Output::Event(Said::Done));
+                        self.outputs.push_back(Output::Event(TestMessage::Done));
                     }
                 }
             }
@@ -173,13 +173,13 @@ impl Host {
 
 impl Machine for Host {
     type Input = Input<Parcel>;
-    type Output = Output<Parcel, Said>;
+    type Output = Output<Parcel, TestMessage>;
 
     fn handle_input(&mut self, now: Instant, input: Self::Input) {
         match input {
             Input::Packet { port, packet } => self.receive(now, port, packet),
             Input::Corrupted { packet, .. } => {
-                let heard = Said::Heard(packet.number);
+                let heard = TestMessage::Heard(packet.number);
                 self.outputs.push_back(Output::Event(heard));
             }
         }

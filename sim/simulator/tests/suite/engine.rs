@@ -10,7 +10,7 @@ use simulator::{
 };
 use units::{Bytes, Instant};
 
-use crate::common::{ACK, DATA, Host, Parcel, Role, Said, Sender, hop, path, wire};
+use crate::common::{ACK, DATA, Host, Parcel, Role, Sender, TestMessage, hop, path, wire};
 
 const LOSSY: &str = "model = 'distance', mean = '64 KiB'";
 
@@ -28,7 +28,7 @@ impl Observer<Host> for Log {
         ControlFlow::Continue(())
     }
 
-    fn event(&mut self, now: Instant, node: NodeId, event: &Said) -> ControlFlow<()> {
+    fn event(&mut self, now: Instant, node: NodeId, event: &TestMessage) -> ControlFlow<()> {
         self.0.push(format!("{now} {node:?} {event:?}"));
         ControlFlow::Continue(())
     }
@@ -124,8 +124,8 @@ fn a_receiver_hears_of_exactly_what_the_air_lost_if_it_asked_to() {
         let mut simulation = Simulation::new();
         let path = path(&mut simulation, |host| host, Sender::new(0, 20, 2000), &hop);
         let mut events = 0;
-        let mut count = OnEvent(|_, node: NodeId, said: &Said| {
-            events += u64::from(node == path.mobile && matches!(said, Said::Heard(_)));
+        let mut count = OnEvent(|_, node: NodeId, said: &TestMessage| {
+            events += u64::from(node == path.mobile && matches!(said, TestMessage::Heard(_)));
             ControlFlow::Continue(())
         });
         simulation.run(end(), &mut count).expect("a run");
@@ -154,9 +154,9 @@ fn a_run_can_be_stopped_and_taken_up_again() {
         assert_eq!(ending, Ending::Time);
         assert_eq!(simulation.now(), limits.until);
     }
-    let mut stop = OnEvent(|_, _, said: &Said| match said {
-        Said::Done => ControlFlow::Break(()),
-        Said::Heard(_) => ControlFlow::Continue(()),
+    let mut stop = OnEvent(|_, _, said: &TestMessage| match said {
+        TestMessage::Done => ControlFlow::Break(()),
+        TestMessage::Heard(_) => ControlFlow::Continue(()),
     });
     let ending = simulation
         .run(end(), &mut (&mut log, &mut stop))

@@ -7,7 +7,7 @@ use machine::RandomStream;
 use units::{Duration, Instant, SeqNumber};
 
 use super::filter::{Aggregation, WindowedMax, bytes_in, rate_of};
-use super::policed::{Policed, Totals};
+use super::policed::{PolicerDetector, Totals};
 use super::{Phase, Sample};
 use crate::config::Congestion;
 
@@ -82,7 +82,7 @@ pub(crate) struct Bbr {
     /// Smallest round-trip time, and time of its measurement.
     least: Option<(Duration, Instant)>,
     aggregation: Aggregation,
-    policed: Policed,
+    policed: PolicerDetector,
     /// Bytes lost so far.
     lost: u64,
     sending: Sending,
@@ -101,7 +101,7 @@ impl Bbr {
             pipe: Pipe::default(),
             least: None,
             aggregation: Aggregation::new(),
-            policed: Policed::new(),
+            policed: PolicerDetector::new(),
             lost: 0,
             sending: Sending {
                 segment: 1,
@@ -234,10 +234,10 @@ impl Bbr {
             lost: self.lost,
         };
         let counts = self.policed.rate().is_none() || matches!(self.mode, Mode::Bandwidth(..));
-        let kind = (sample.lost > 0, delivery.app_limited);
+        let starts = self.rounds.starts && counts;
         if self
             .policed
-            .update(totals, self.rounds.starts && counts, kind)
+            .update(totals, starts, sample.lost > 0, delivery.app_limited)
         {
             self.begin_cycle(sample.now);
         }
@@ -245,9 +245,9 @@ impl Bbr {
         if !delivery.app_limited || rate >= self.bandwidth.get() {
             self.bandwidth.update(ROUNDS, self.rounds.count, rate);
         }
-        let news = (sample.arrived, self.rate(), self.sending.window);
+        let (rate, window) = (self.rate(), self.sending.window);
         self.aggregation
-            .update(sample.now, news, self.rounds.starts);
+            .update(sample.now, sample.arrived, rate, window, self.rounds.starts);
     }
 
     fn begin_cycle(&mut self, now: Instant) {

@@ -163,8 +163,7 @@ impl Cubic {
     pub(super) fn on_acknowledgment(&mut self, sample: &Sample) {
         if let (Some(reduction), Phase::Recovery(_)) = (&mut self.reduction, sample.phase) {
             let calm = sample.lost == 0;
-            let news = (sample.arrived, sample.in_flight);
-            self.window = reduction.window(news, self.segment, calm);
+            self.window = reduction.window(sample.arrived, sample.in_flight, self.segment, calm);
             return;
         }
         if !sample.window_limited || sample.arrived == 0 {
@@ -188,12 +187,13 @@ impl Cubic {
             Some(epoch) => epoch,
             none => none.insert(Epoch::begin(
                 sample.now,
-                (window, segment),
+                window,
+                segment,
                 // After a timeout the cube starts at its flat part (§4.8).
                 if self.timed_out { 0 } else { self.plateau },
             )),
         };
-        let reno = epoch.reno_after(sample.arrived, (window, segment));
+        let reno = epoch.reno_after(sample.arrived, window, segment);
         let ahead = sample.round_trip.unwrap_or(Duration::ZERO);
         let cube = epoch.cube(sample.now + ahead, segment);
         if epoch.cube(sample.now, segment) < reno {
@@ -208,7 +208,7 @@ impl Cubic {
 }
 
 impl Epoch {
-    fn begin(now: Instant, (window, segment): (u64, u64), plateau: u64) -> Self {
+    fn begin(now: Instant, window: u64, segment: u64, plateau: u64) -> Self {
         let plateau = plateau.max(window);
         let missing = u128::from(plateau - window) * u128::from(STEEPNESS.1) * CUBED;
         let cubed = missing / (u128::from(STEEPNESS.0) * u128::from(segment));
@@ -237,7 +237,7 @@ impl Epoch {
     }
 
     /// Returns Reno's window after `arrived` more bytes were delivered.
-    fn reno_after(&mut self, arrived: u64, (window, segment): (u64, u64)) -> u64 {
+    fn reno_after(&mut self, arrived: u64, window: u64, segment: u64) -> u64 {
         let (part, whole) = if self.reno < self.slow_below {
             RENO
         } else {

@@ -80,7 +80,9 @@ impl Aggregation {
     pub(super) fn update(
         &mut self,
         now: Instant,
-        (arrived, rate, window): (u64, u64, u64),
+        arrived: u64,
+        rate: u64,
+        window: u64,
         round_starts: bool,
     ) {
         if round_starts {

@@ -28,7 +28,7 @@ pub(super) struct Totals {
 
 /// State of the detection.
 #[derive(Debug, Clone)]
-pub(super) struct Policed {
+pub(super) struct PolicerDetector {
     /// Rate of the last interval, in bytes per second; 0 before there is one.
     rate: u64,
     believed: bool,
@@ -36,7 +36,7 @@ pub(super) struct Policed {
     rounds: u32,
 }
 
-impl Policed {
+impl PolicerDetector {
     pub(super) fn new() -> Self {
         Self {
             rate: 0,
@@ -60,7 +60,8 @@ impl Policed {
         &mut self,
         totals: Totals,
         round_starts: bool,
-        (lost, app_limited): (bool, bool),
+        lost: bool,
+        app_limited: bool,
     ) -> bool {
         self.rounds += u32::from(round_starts);
         if self.believed {

@@ -27,12 +27,7 @@ impl Proportional {
 
     /// Returns the window after an acknowledgement of `arrived` bytes, with `in_flight` bytes in flight; `calm` if it
     /// showed no more losses.
-    pub(super) fn window(
-        &mut self,
-        (arrived, in_flight): (u64, u64),
-        segment: u64,
-        calm: bool,
-    ) -> u64 {
+    pub(super) fn window(&mut self, arrived: u64, in_flight: u64, segment: u64, calm: bool) -> u64 {
         self.arrived += arrived;
         let allowed = if in_flight > self.target {
             let due = (self.target * self.arrived).div_ceil(self.before);

@@ -95,7 +95,8 @@ impl Reporter {
     pub(super) fn fill(
         &mut self,
         options: &mut TcpSegmentOptions,
-        (next, held): (u64, &RangeSet),
+        next: u64,
+        held: &RangeSet,
         number: impl Fn(u64) -> SeqNumber,
     ) {
         let range = |span: Span| SeqRange {

@@ -211,8 +211,11 @@ impl Sender {
                 ranges.iter().any(|range| range.contains(number))
             }
         };
-        let look = (self.segment, self.repaired_since());
-        let hole = |missing| scoreboard.hole(missing, asked, look).is_some();
+        let since = self.repaired_since();
+        let hole = |missing| {
+            let hole = scoreboard.hole(missing, asked, self.segment, since);
+            hole.is_some()
+        };
         let probed = scoreboard.arrived_end();
         Evidence {
             duplicates: detection.duplicates,

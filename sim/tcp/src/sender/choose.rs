@@ -142,7 +142,7 @@ impl Sender {
                 let scoreboard = &self.detection.scoreboard;
                 let on_its_way = scoreboard.on_its_way(asked, self.flight.end, since);
                 let room = urgent || on_its_way + self.segment <= self.window.size();
-                let hole = || scoreboard.hole(missing, asked, (self.segment, since));
+                let hole = || scoreboard.hole(missing, asked, self.segment, since);
                 room.then(hole).flatten()
             }
         }?;

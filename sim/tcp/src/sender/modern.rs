@@ -50,7 +50,7 @@ pub(super) struct Report {
 
 /// State of the sender.
 #[derive(Debug, Clone)]
-pub(crate) struct Modern {
+pub(crate) struct RackSender {
     pub(super) control: Controller,
     pub(super) transmissions: Transmissions,
     rates: Rates,
@@ -67,7 +67,7 @@ pub(crate) struct Modern {
     segment: u64,
 }
 
-impl Modern {
+impl RackSender {
     pub(super) fn new(control: Controller) -> Self {
         Self {
             control,
@@ -155,11 +155,10 @@ impl Modern {
     }
 
     /// Records that a segment is sent. `tick` is the current tick.
-    pub(super) fn on_sent(&mut self, span: Span, (now, tick): (Instant, u64), smoothed: Duration) {
+    pub(super) fn on_sent(&mut self, span: Span, now: Instant, tick: u64, smoothed: Duration) {
         let in_flight = self.transmissions.in_flight();
         let limited = self.rates.app_limited();
-        self.control
-            .on_sent(now, span.length(), (in_flight, limited));
+        self.control.on_sent(now, span.length(), in_flight, limited);
         let idle = if self.transmissions.count() == 0 {
             0
         } else {
@@ -180,7 +179,7 @@ impl Modern {
     pub(super) fn acknowledge(&mut self, report: &Report) {
         let now = report.now;
         let in_flight_before = self.transmissions.in_flight();
-        if self.control.starves_itself() {
+        if self.control.forces_app_limited() {
             self.rates.limit(in_flight_before);
         }
         let found = self.find(report);
@@ -248,7 +247,7 @@ impl Modern {
         let before = self.transmissions.in_flight();
         let lost = self
             .rack
-            .detect(&mut self.transmissions, now, (eager, smoothed));
+            .detect(&mut self.transmissions, now, eager, smoothed);
         if lost > 0 && self.phase == Phase::Open {
             self.phase = Phase::Recovery(end);
             self.alarm = None;
@@ -267,7 +266,7 @@ impl Modern {
         self.phase = Phase::Open;
         self.alarm = None;
         self.transmissions.find_all();
-        self.rack.be_patient();
+        self.rack.widen_reordering_window();
         self.control.on_false_alarm();
     }
 
@@ -313,7 +312,7 @@ impl Modern {
     }
 
     /// Handles deadlines that have come.
-    pub(super) fn handle_timeout(&mut self, now: Instant, (end, smoothed): (u64, Duration)) {
+    pub(super) fn handle_timeout(&mut self, now: Instant, end: u64, smoothed: Duration) {
         let due = |deadline: Option<Instant>| deadline.is_some_and(|deadline| deadline <= now);
         if due(self.tail.deadline) {
             self.tail = Tail {

@@ -1,5 +1,5 @@
 //! The steps of `acknowledge.rs` and `choose.rs` for a sender with present-day congestion control, over
-//! [`Modern`](super::modern::Modern).
+//! [`RackSender`](super::modern::RackSender).
 
 use units::{Duration, Instant};
 
@@ -115,7 +115,7 @@ impl Sender {
         }
         let smoothed = self.smoothed();
         if let Some(modern) = &mut self.modern {
-            modern.on_sent(span, (clock.now(), clock.count()), smoothed);
+            modern.on_sent(span, clock.now(), clock.count(), smoothed);
         }
         if piece.kind == Kind::Repair && piece.start == self.flight.unacknowledged {
             self.timers.do_not_time();
@@ -137,10 +137,10 @@ impl Sender {
     }
 
     pub(crate) fn handle_present(&mut self, clock: &Clock) {
-        let about = (self.flight.end, self.smoothed());
+        let (end, smoothed) = (self.flight.end, self.smoothed());
         if let Some(modern) = &mut self.modern {
             let recovering = modern.is_recovering();
-            modern.handle_timeout(clock.now(), about);
+            modern.handle_timeout(clock.now(), end, smoothed);
             let begins = !recovering && modern.is_recovering();
             self.recovered.fast_retransmissions += u64::from(begins);
         }

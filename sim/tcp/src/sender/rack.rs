@@ -47,7 +47,7 @@ impl Rack {
     }
 
     /// Widens the reordering window: segments taken for lost had only been late.
-    pub(super) fn be_patient(&mut self) {
+    pub(super) fn widen_reordering_window(&mut self) {
         self.reordered = true;
         self.steps = (self.steps + 1).min(STEPS_MAX);
     }
@@ -73,7 +73,8 @@ impl Rack {
         &mut self,
         transmissions: &mut Transmissions,
         now: Instant,
-        (eager, smoothed): (bool, Duration),
+        eager: bool,
+        smoothed: Duration,
     ) -> u64 {
         self.deadline = None;
         let Some((latest, end)) = self.latest else {

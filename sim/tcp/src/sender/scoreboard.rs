@@ -118,7 +118,8 @@ impl Scoreboard {
         &self,
         missing: Missing,
         position: u64,
-        (size, since): (u64, Instant),
+        size: u64,
+        since: Instant,
     ) -> Option<Span> {
         if self.repairs.len() == REPAIRS_MAX {
             return None;
@@ -139,14 +140,14 @@ impl Scoreboard {
             let behind = behind.or_else(|| self.repair_around(at, since).map(|span| span.end));
             match behind {
                 Some(behind) => at = behind,
-                None => return Some(Span::new(at, self.hole_end(missing, at, (size, since)))),
+                None => return Some(Span::new(at, self.hole_end(missing, at, size, since))),
             }
         }
         None
     }
 
     /// Returns the end of the hole at `at`.
-    fn hole_end(&self, missing: Missing, at: u64, (size, since): (u64, Instant)) -> u64 {
+    fn hole_end(&self, missing: Missing, at: u64, size: u64, since: Instant) -> u64 {
         let marked = match missing {
             Missing::Marked => end_of(&self.marked, at),
             Missing::Unmarked => self.marked.first_from(at),

@@ -14,12 +14,12 @@ use crate::hop::Hop;
 
 /// Direction of a copy: from the server, or to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     Read,
     Write,
 }
 
-impl Way {
+impl Direction {
     pub(crate) const BOTH: [Self; 2] = [Self::Read, Self::Write];
 
     pub(crate) fn name(self) -> &'static str {
@@ -76,14 +76,14 @@ pub(crate) fn prepare(hop: &Hop, name: &str, bytes: u64, files: u32) -> Result<(
 /// Copies `name` in the given direction, to a place where nothing exists.
 pub(crate) fn copy(
     client: Client,
-    way: Way,
+    way: Direction,
     name: &str,
     hop: &Hop,
     server: &Ganesha,
 ) -> Result<Copied, Failure> {
     let (from, to) = match way {
-        Way::Read => ("export", "client"),
-        Way::Write => ("client", "export"),
+        Direction::Read => ("export", "client"),
+        Direction::Write => ("client", "export"),
     };
     let source = hop.path(from).join(name);
     let target = hop.path(to).join(format!("{name}-copy"));
@@ -94,8 +94,8 @@ pub(crate) fn copy(
     };
     let local = |path: &Path| path.display().to_string();
     let ends = match way {
-        Way::Read => [remote(&source), local(&target)],
-        Way::Write => [local(&source), remote(&target)],
+        Direction::Read => [remote(&source), local(&target)],
+        Direction::Write => [local(&source), remote(&target)],
     };
     let command = match client {
         Client::Lasthop(program, options) => ours(program, options, &ends, source.is_dir()),

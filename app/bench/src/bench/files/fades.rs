@@ -1,6 +1,6 @@
 //! Files through a fading emulated link, over UDP.
 
-use super::copy::{self, Client, Way};
+use super::copy::{self, Client, Direction};
 use super::row::Row;
 use super::service;
 use super::{Measured, folder_in_memory};
@@ -85,7 +85,7 @@ enum Limit {
 struct Case {
     scheme: &'static Scheme,
     fade_ms: u32,
-    way: Way,
+    way: Direction,
     bytes: u64,
     seed: u64,
     /// Time per byte of the server, in nanoseconds.
@@ -155,7 +155,7 @@ fn cases(options: &Options) -> Vec<Case> {
                 .iter()
                 .filter(|scheme| wanted(scheme) && (all || scheme.repaired))
             {
-                for way in Way::BOTH {
+                for way in Direction::BOTH {
                     cases.extend(options.fades.iter().map(|fade_ms| Case {
                         scheme,
                         fade_ms: *fade_ms,
@@ -217,7 +217,7 @@ fn measure(measured: &Measured, case: &Case) -> Result<Row, Failure> {
     let copied = copy::copy(client, case.way, "data", &hop, &server)?;
     let after = moment(&mut air)?;
     drop(slow);
-    let sender = usize::from(case.way == Way::Write);
+    let sender = usize::from(case.way == Direction::Write);
     Ok(Row {
         setting: fade(case.fade_ms),
         scheme: case.scheme.name.into(),
@@ -284,7 +284,7 @@ fn print(rows: &[Row], fades: &[u32], limit: Limit) {
         heads.join(" ")
     );
     for bytes in SIZES {
-        for way in Way::BOTH {
+        for way in Direction::BOTH {
             for scheme in &SCHEMES {
                 let of_scheme = |row: &&Row| {
                     row.bytes == bytes && row.way == way.name() && row.scheme == scheme.name

@@ -1,6 +1,6 @@
 //! One large file over a veth pair without loss.
 
-use super::copy::{self, Client, Way};
+use super::copy::{self, Client, Direction};
 use super::row::Row;
 use super::{Measured, folder_in_memory};
 use crate::bench::spread::{show, spread};
@@ -37,7 +37,7 @@ pub(super) fn without_loss(
     copy::prepare(&hop, "data", bytes, files)?;
     let mut rows = Vec::new();
     for turn in 1..=measured.options.turns {
-        for way in Way::BOTH {
+        for way in Direction::BOTH {
             for (scheme, transport) in SCHEMES {
                 if transport.is_none() && !measured.options.peers {
                     continue;
@@ -80,7 +80,7 @@ fn print(rows: &[Row], files: u32) {
         "| way | client | {unit}, median (least – most) | rate over {PEER}, by turns | server's growth, MB |\n\
          |---|---|---|---|---|"
     );
-    for way in Way::BOTH.map(Way::name) {
+    for way in Direction::BOTH.map(Direction::name) {
         for (scheme, _) in SCHEMES {
             let of = |scheme: &str| {
                 let scheme = scheme.to_owned();

@@ -25,7 +25,7 @@ pub(super) struct Visit {
 
 /// Measurements of a visitor.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Told {
+pub(super) struct Report {
     /// Bytes received in the time that counts.
     pub(super) bytes: u64,
     /// Delay of each request of that time, in microseconds; one without a reply counts until the end.
@@ -108,12 +108,12 @@ fn connect(address: SocketAddr, wish: &str) -> io::Result<TcpStream> {
 }
 
 /// Downloads until the end of the visit; the server sends with that congestion control.
-pub(super) fn fetch(visit: &Visit, sender: &str) -> io::Result<Told> {
+pub(super) fn fetch(visit: &Visit, sender: &str) -> io::Result<Report> {
     let begun = Instant::now();
     let Visit { first, last, .. } = *visit;
     let mut stream = connect(visit.address, sender)?;
     let mut room = vec![0; 1 << 16];
-    let mut told = Told::default();
+    let mut told = Report::default();
     loop {
         let left = last.saturating_sub(begun.elapsed());
         if left.is_zero() {
@@ -136,7 +136,7 @@ fn is_late(error: &io::Error) -> bool {
 }
 
 /// Sends a request of 200 bytes for as many every 100 ms.
-pub(super) fn ask(visit: &Visit) -> io::Result<Told> {
+pub(super) fn ask(visit: &Visit) -> io::Result<Report> {
     let begun = Instant::now();
     let Visit { first, last, .. } = *visit;
     let mut stream = connect(visit.address, "ask")?;
@@ -153,7 +153,7 @@ pub(super) fn ask(visit: &Visit) -> io::Result<Told> {
         }
     });
     let start = begun.elapsed();
-    let mut told = Told::default();
+    let mut told = Report::default();
     let mut count = 0;
     let mut got = 0;
     let mut room = [0; SMALL];
@@ -181,7 +181,7 @@ pub(super) fn ask(visit: &Visit) -> io::Result<Told> {
 }
 
 /// Records that the request made at `at` was answered or given up.
-fn note(told: &mut Told, at: Duration, first: Duration, now: Duration) {
+fn note(told: &mut Report, at: Duration, first: Duration, now: Duration) {
     if at >= first {
         told.delays_us
             .push(now.saturating_sub(at).as_micros() as u64);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rig::{Air, Namespace};
 use serde_json::Value;
 
-use super::end::{Server, Told, Visit, ask, fetch};
+use super::end::{Report, Server, Visit, ask, fetch};
 use super::scheme::Scheme;
 use super::{Options, Row};
 use crate::bench::setting;
@@ -39,8 +39,8 @@ impl Visits<'_> {
     fn go(
         &self,
         address: &str,
-        work: impl FnOnce(&Visit) -> io::Result<Told> + Send,
-    ) -> Result<Told, Failure> {
+        work: impl FnOnce(&Visit) -> io::Result<Report> + Send,
+    ) -> Result<Report, Failure> {
         let first = Duration::from_secs(self.options.skip.into());
         let visit = Visit {
             address: SocketAddr::new(address.parse().expect("an address of ours"), PORT),
@@ -99,9 +99,9 @@ pub(super) fn measure(program: &Path, options: &Options, case: &Case<'_>) -> Res
 
 /// Measurements of all visitors together.
 struct Gathered {
-    bulk: Told,
-    small: Told,
-    others: Vec<(String, Told)>,
+    bulk: Report,
+    small: Report,
+    others: Vec<(String, Report)>,
 }
 
 impl Visits<'_> {
@@ -118,7 +118,7 @@ impl Visits<'_> {
             let rivals: Vec<_> = senders.iter().copied().map(rival).collect();
             let small = scope.spawn(|| self.go(inside, ask));
             let bulk = self.go(inside, |visit| fetch(visit, &scheme.sender));
-            let told = |thread: ScopedJoinHandle<'_, Result<Told, Failure>>| {
+            let told = |thread: ScopedJoinHandle<'_, Result<Report, Failure>>| {
                 thread.join().expect("a visit does not panic")
             };
             let pairs = senders.iter().zip(rivals);
@@ -135,7 +135,7 @@ impl Visits<'_> {
 /// Returns the row of a run; `seen` is the emulator's report.
 fn row(options: &Options, case: &Case<'_>, gathered: &Gathered, seen: &Value) -> Row {
     let packets = |key: &str| seen["down"][key]["packets"].as_f64().unwrap_or_default();
-    let rate = |told: &Told| told.bytes as f64 * 8.0 / f64::from(options.time);
+    let rate = |told: &Report| told.bytes as f64 * 8.0 / f64::from(options.time);
     let mut delays = gathered.small.delays_us.clone();
     delays.sort_unstable();
     let percentile = |percent: usize| {

@@ -4,11 +4,10 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::How;
-use super::destination::{Destination, Directory};
+use super::destination::Destination;
 use super::job::{Job, Shared};
-use super::meta::Meta;
 use super::meter::Meter;
+use super::options::How;
 use super::origin::Origin;
 use super::walk::Walk;
 use crate::interrupt;
@@ -27,9 +26,6 @@ pub(super) struct Copier<'c> {
     /// Connection on which copies at a server are read back.
     pub(super) reader: Option<Arc<Session>>,
 }
-
-/// Directories whose mode and times are set at the end.
-pub(super) type Finished = Vec<(Directory, Meta)>;
 
 impl Copier<'_> {
     /// Copies everything. Errors are reported at once, and the rest goes on.
@@ -54,12 +50,13 @@ impl Copier<'_> {
             for origin in origins {
                 let (directory, name) = destination.target(&origin.name);
                 let walk = Walk {
-                    copier: self,
+                    how: self.how,
+                    meter: self.meter,
                     jobs: &sender,
                     finished: &mut finished,
                     top: None,
                 };
-                self.note(walk.run(Job {
+                self.meter.note(walk.run(Job {
                     origin: origin.clone(),
                     directory: directory.clone(),
                     name,
@@ -69,16 +66,10 @@ impl Copier<'_> {
         });
         if self.how.preserve && !interrupt::is_set() {
             for (directory, meta) in finished.iter().rev() {
-                self.note(directory.finish(meta, self.how));
+                self.meter.note(directory.finish(meta, self.how));
             }
         }
         self.meter.outcome()
-    }
-
-    pub(super) fn note(&self, result: Result<(), Problem>) {
-        if let Err(problem) = result {
-            self.meter.failed(&problem);
-        }
     }
 }
 
@@ -96,8 +87,6 @@ fn work(jobs: &Mutex<Receiver<Job>>, shared: &Shared<'_>) {
             shared.meter.failed(&Problem::Interrupted);
             continue;
         }
-        if let Err(problem) = job.run(shared) {
-            shared.meter.failed(&problem);
-        }
+        shared.meter.note(job.run(shared));
     }
 }

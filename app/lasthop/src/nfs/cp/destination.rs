@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use nfs::url::Url;
 use nfs::{FileHandle, FileType, NewAttributes, Status};
 use runtime::files::CallError;
 
-use super::How;
 use super::local::LocalPart;
 use super::meta::Meta;
-use super::origin::Opened;
+use super::options::How;
+use super::origin::{self, Opened, Origin};
 use super::part::{Part, mode};
 use super::remote::{RemotePart, RemotePlace};
 use crate::nfs::problem::Problem;
@@ -128,6 +128,29 @@ impl Destination {
 }
 
 impl Directory {
+    /// Returns true if this is the directory that is copied.
+    pub(super) fn is(&self, origin: &Origin) -> bool {
+        match (self, &origin.place) {
+            (Self::Local(one), origin::Place::Local(other)) => {
+                let number = |path: &Path| {
+                    let metadata = fs::metadata(path).ok()?;
+                    Some((metadata.dev(), metadata.ino()))
+                };
+                number(one).is_some_and(|one| Some(one) == number(other))
+            }
+            (
+                Self::Remote {
+                    session, directory, ..
+                },
+                origin::Place::Remote(other, file),
+            ) => {
+                let server = |session: &Session| session.connection.status().server.ip();
+                directory == file && server(session) == server(other)
+            }
+            _ => false,
+        }
+    }
+
     /// Returns the path of a name in this directory, as text for people.
     pub(super) fn shown(&self, name: &[u8]) -> Arc<str> {
         match self {
@@ -147,7 +170,8 @@ impl Directory {
     pub(super) fn enter(
         &self,
         name: &[u8],
-        (meta, how): (&Meta, How),
+        meta: &Meta,
+        how: How,
         is_inner: bool,
     ) -> Result<Self, Problem> {
         // The copier needs access itself, until the directory gets its own mode at the end.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::How;
 use super::destination::Directory;
 use super::meter::Meter;
+use super::options::How;
 use super::origin::{Opened, Origin};
 use super::part::{MARKED, Part};
 use super::verify::digest;

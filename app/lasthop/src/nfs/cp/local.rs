@@ -11,8 +11,8 @@ use bytes::Bytes;
 use nfs::Time;
 use rustix::fs::{Timestamps, UTIME_OMIT, futimens};
 
-use super::How;
 use super::meta::{Meta, READ_NOW, timespec};
+use super::options::How;
 use super::part::{MARKED, Part, mode, part_name};
 use crate::nfs::problem::Problem;
 use crate::nfs::transfer::{Arrival, LocalFile, Sink};

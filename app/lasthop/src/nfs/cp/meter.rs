@@ -155,6 +155,13 @@ impl Meter {
         lock(&self.wrong).left.push(shown.to_owned());
     }
 
+    /// Counts the error of a result, if it is one.
+    pub(super) fn note(&self, result: Result<(), Problem>) {
+        if let Err(problem) = result {
+            self.failed(&problem);
+        }
+    }
+
     /// Counts an error.
     pub(super) fn failed(&self, problem: &Problem) {
         let mut wrong = lock(&self.wrong);

@@ -6,6 +6,7 @@ mod job;
 mod local;
 mod meta;
 mod meter;
+mod options;
 mod origin;
 mod part;
 mod remote;
@@ -21,6 +22,7 @@ use super::session::Sessions;
 use copier::Copier;
 use destination::Destination;
 use meter::Meter;
+use options::How;
 use origin::Origin;
 
 const EXAMPLES: &str = "\
@@ -65,16 +67,6 @@ pub(super) struct Arguments {
     /// Print the summary as JSON to standard output
     #[arg(long)]
     json: bool,
-}
-
-/// The options of a copy.
-#[derive(Debug, Clone, Copy)]
-struct How {
-    preserve: bool,
-    resume: bool,
-    verify: bool,
-    /// Mode bits that new files do not get.
-    mask: u32,
 }
 
 pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), Problem> {

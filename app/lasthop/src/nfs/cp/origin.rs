@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +11,6 @@ use files::{Found, ask};
 use nfs::url::Url;
 use nfs::{FileHandle, FileType};
 
-use super::destination::Directory;
 use super::meta::Meta;
 use crate::nfs::problem::Problem;
 use crate::nfs::session::{Session, Sessions, parse_url};
@@ -20,7 +19,7 @@ use crate::nfs::transfer::{LocalFile, RemoteFile, Source};
 
 /// The place of a source.
 #[derive(Clone)]
-enum Place {
+pub(super) enum Place {
     Local(PathBuf),
     Remote(Arc<Session>, FileHandle),
 }
@@ -28,7 +27,7 @@ enum Place {
 /// A file, directory or link to copy.
 #[derive(Clone)]
 pub(super) struct Origin {
-    place: Place,
+    pub(super) place: Place,
     /// Last component of its path.
     pub(super) name: Vec<u8>,
     pub(super) shown: Arc<str>,
@@ -122,29 +121,6 @@ impl Origin {
             place: Place::Local(path),
             kind,
             meta: Meta::from(metadata),
-        }
-    }
-
-    /// Returns true if this is that directory itself.
-    pub(super) fn is(&self, directory: &Directory) -> bool {
-        match (&self.place, directory) {
-            (Place::Local(one), Directory::Local(other)) => {
-                let number = |path: &Path| {
-                    let metadata = fs::metadata(path).ok()?;
-                    Some((metadata.dev(), metadata.ino()))
-                };
-                number(one).is_some_and(|one| Some(one) == number(other))
-            }
-            (
-                Place::Remote(one, here),
-                Directory::Remote {
-                    session, directory, ..
-                },
-            ) => {
-                let server = |session: &Session| session.connection.status().server.ip();
-                here == directory && server(one) == server(session)
-            }
-            _ => false,
         }
     }
 

@@ -2,8 +2,8 @@
 
 use ring::digest::{SHA256, digest};
 
-use super::How;
 use super::meta::Meta;
+use super::options::How;
 use crate::nfs::problem::Problem;
 use crate::nfs::text::hex;
 use crate::nfs::transfer::{PIECE, Sink};

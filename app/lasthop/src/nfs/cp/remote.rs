@@ -8,8 +8,8 @@ use bytes::Bytes;
 use files::{Entry, Found, ask};
 use nfs::{FileHandle, FileType, NewAttributes, SetTime, Time};
 
-use super::How;
 use super::meta::Meta;
+use super::options::How;
 use super::part::{MARKED, Part, mode, part_name};
 use crate::nfs::problem::Problem;
 use crate::nfs::session::Session;

@@ -21,7 +21,8 @@ pub(crate) fn make_way(hosts: &Hosts) {
 pub(crate) fn flood(
     hosts: &Hosts,
     targets: &[SocketAddr],
-    (most, rate): (u32, u32),
+    most: u32,
+    rate: u32,
     stop: &AtomicBool,
 ) -> u32 {
     // What IP calls a raw packet with its header (raw(7)).

@@ -261,7 +261,7 @@ fn a_flood_from_the_wired_side_leaves_the_hop_and_those_who_are_there() {
         let targets = [server, (mobile, 9).into()];
         let stop = AtomicBool::new(false);
         let connected = thread::scope(|scope| {
-            let flooding = scope.spawn(|| flood::flood(hosts, &targets, (u32::MAX, 20_000), &stop));
+            let flooding = scope.spawn(|| flood::flood(hosts, &targets, u32::MAX, 20_000, &stop));
             let split = || hosts.status("gateway")["split"].take();
             hosts.wait_until("the flood is there", || {
                 split()["challenged"].as_u64() > Some(10_000)

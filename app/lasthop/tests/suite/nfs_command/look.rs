@@ -1,6 +1,6 @@
 //! ls, cat, stat, df, mkdir and rm.
 
-use fileserver::{Config, Fault, Input, Item, Lie};
+use fileserver::{Config, FalseAnswer, Fault, Input, Item};
 
 use super::rig::{PROTOCOLS, Rig, content};
 
@@ -106,20 +106,22 @@ fn stat_and_df_tell_what_the_server_says() {
 fn names_that_lead_elsewhere_are_not_seen() {
     let rig = Rig::new("udp", Config::default());
     rig.add("tree/file", b"content");
-    rig.server
-        .input(Input::Fault(Fault::Lie(Some(Lie::SlashNames))));
+    rig.server.input(Input::Fault(Fault::FalseAnswer(Some(
+        FalseAnswer::SlashNames,
+    ))));
     assert_eq!(rig.done(&["ls", "-a", &rig.url("tree")]), "");
     rig.done(&["cp", "-r", &rig.url("tree"), "back"]);
     assert_eq!(std::fs::read_dir(rig.path("back")).unwrap().count(), 0);
     for lie in [
-        Lie::LongNames,
-        Lie::CookieLoop,
-        Lie::EmptyPages,
-        Lie::HugeCounts,
-        Lie::TooMuchData,
-        Lie::NoData,
+        FalseAnswer::LongNames,
+        FalseAnswer::CookieLoop,
+        FalseAnswer::EmptyPages,
+        FalseAnswer::HugeCounts,
+        FalseAnswer::TooMuchData,
+        FalseAnswer::NoData,
     ] {
-        rig.server.input(Input::Fault(Fault::Lie(Some(lie))));
+        rig.server
+            .input(Input::Fault(Fault::FalseAnswer(Some(lie))));
         let ended = rig.run(&["cp", "-r", &rig.url("tree"), "back"]);
         assert!(matches!(ended.code, Some(0 | 1)), "{lie:?}: {}", ended.said);
         if ended.code == Some(1) {

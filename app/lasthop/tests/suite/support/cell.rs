@@ -97,8 +97,8 @@ impl Cell {
 
     /// Lets a mobile host fetch from the gateway by TCP, and checks each byte.
     pub(crate) fn fetch(&self, mobile: usize) {
-        let server = (&self.hosts[0], inside(0));
-        let (client, server) = connect(&self.hosts[mobile], server).unwrap();
+        let connected = connect(&self.hosts[mobile], &self.hosts[0], inside(0));
+        let (client, server) = connected.unwrap();
         carry(server, client, SIZE);
     }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 
-use fileserver::{Config, Input, Output, Peer, Server, Stream};
+use fileserver::{Config, Input, Output, Peer, RecordStream, Server};
 use machine::Machine;
 use units::Instant;
 
@@ -162,7 +162,7 @@ fn serve(mut server: Server, events: &Receiver<Event>, datagrams: &UdpSocket) {
             // A client that does not hear asks again, or has gone.
             let _ = match routes.get_mut(&to) {
                 Some(Route::Datagrams(address)) => datagrams.send_to(&message, *address).map(drop),
-                Some(Route::Stream(stream)) => stream.write_all(&Stream::write(&message)),
+                Some(Route::Stream(stream)) => stream.write_all(&RecordStream::write(&message)),
                 None => Ok(()),
             };
         }
@@ -225,7 +225,7 @@ fn accept(listener: &TcpListener, events: &Sender<Event>, peers: &AtomicU64) {
 
 /// Hands on the calls of a connection until it ends.
 fn hear_stream(mut stream: TcpStream, peer: Peer, events: &Sender<Event>) {
-    let mut calls = Stream::new(peer, RECORD_MAX);
+    let mut calls = RecordStream::new(peer, RECORD_MAX);
     let mut buffer = vec![0; DATAGRAM_MAX];
     while let Ok(length @ 1..) = stream.read(&mut buffer) {
         let Ok(inputs) = calls.read(&buffer[..length]) else {

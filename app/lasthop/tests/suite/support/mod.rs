@@ -349,7 +349,7 @@ pub(crate) fn fetch_between(
     client: &Namespace,
     length: usize,
 ) -> IpAddr {
-    let connected = connect(client, server);
+    let connected = connect(client, server.0, server.1);
     let (client, server) = connected.unwrap_or_else(|error| panic!("{error}\n{}", hosts.logs()));
     let seen = server.peer_addr().unwrap().ip();
     carry(server, client, length);
@@ -359,7 +359,8 @@ pub(crate) fn fetch_between(
 /// A connection that a client asks a server for, by one of its addresses; the client's end comes first.
 pub(crate) fn connect(
     client: &Namespace,
-    (server, address): (&Namespace, IpAddr),
+    server: &Namespace,
+    address: IpAddr,
 ) -> io::Result<(TcpStream, TcpStream)> {
     let listener = server.run(|| TcpListener::bind((address, 0))).unwrap()?;
     let address = listener.local_addr()?;

@@ -4,20 +4,20 @@ use simulator::Loss;
 use units::SeqNumber;
 use wire::tcp::{AirLoss, SackRanges, SeqRange};
 
-use super::{Fates, Standing, Tally};
+use super::{LossTracker, Standing, Tally};
 
 /// Returns the `index`th segment of 100 bytes, in a stream whose numbers wrap.
 fn segment(index: u32) -> SeqRange {
     SeqRange::of(SeqNumber(u32::MAX - 150) + 100 * index, 100)
 }
 
-fn sent(count: u32) -> Fates {
-    let mut fates = Fates::default();
+fn sent(count: u32) -> LossTracker {
+    let mut fates = LossTracker::default();
     (0..count).for_each(|index| fates.sent(segment(index)));
     fates
 }
 
-fn done(mut fates: Fates, count: u32) -> Tally {
+fn done(mut fates: LossTracker, count: u32) -> Tally {
     fates.acknowledged(segment(count).start);
     fates.tally
 }

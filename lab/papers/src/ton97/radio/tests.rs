@@ -7,16 +7,15 @@ use units::{Duration, Instant, SeqNumber};
 use wire::TcpSegment;
 use wire::tcp::{AirLoss, TcpFlags, TcpSegmentOptions};
 
+use super::super::interface::{AIR, FIXED, MOBILE, WIRED};
 use super::super::judge::{Basis, Judge};
-use super::super::network::{FIXED, MOBILE};
-use super::super::node::{AIR, WIRED};
 use super::super::packet::Packet;
-use super::{Radio, Telling, Waiting};
+use super::{QueueReports, Radio, Waiting};
 
 const EVERY: Duration = Duration::from_millis(100);
 
 fn radio(waiting: &Waiting) -> Radio {
-    let telling = Telling {
+    let telling = QueueReports {
         every: EVERY,
         waiting: Waiting::clone(waiting),
         next: Instant::ZERO + EVERY,

@@ -9,14 +9,17 @@ use simulator::{Line, LinkId, NodeId, Port, Simulation};
 use units::Instant;
 
 use super::super::base::{Station, Work};
+use super::super::driver::{Driver, Waiting};
+use super::super::interface::{AIR, FIXED, MOBILE, WIRED};
 use super::super::judge::{Basis, Judge};
 use super::super::losses::Losses;
-use super::super::network::{FIXED, MOBILE, SetUp, failed};
-use super::super::node::{AIR, Node, WIRED};
+use super::super::network::SetUp;
+use super::super::node::TonNode;
 use super::super::parameters::{Base, Scheme};
-use super::super::radio::{Driver, Radio, Telling, Waiting};
+use super::super::radio::{QueueReports, Radio};
 use super::super::rival::{self, Rival, ethernet};
-use super::{Marking, Plan};
+use super::plan::{Marking, Plan};
+use crate::failed;
 use crate::router::Router;
 
 /// Port of a router that leads to the next one, and the first of those that lead to rivals.
@@ -28,7 +31,7 @@ type At = (NodeId, Port);
 
 /// The network before its first event.
 pub(super) struct Hops {
-    pub(super) simulation: Simulation<Node>,
+    pub(super) simulation: Simulation<TonNode>,
     pub(super) source: NodeId,
     pub(super) rivals: Vec<NodeId>,
     pub(super) losses: Losses,
@@ -45,7 +48,7 @@ struct Hop {
 /// The network during its construction.
 struct Site<'a> {
     plan: &'a Plan,
-    simulation: Simulation<Node>,
+    simulation: Simulation<TonNode>,
     driver: Driver,
 }
 
@@ -56,9 +59,9 @@ impl Hops {
             simulation: Simulation::new(),
             driver: Driver::default(),
         };
-        let source = Node::Source(Box::new(plan.ends.source()?));
+        let source = TonNode::Source(Box::new(plan.ends.source()?));
         let source = site.simulation.add("fixed", source);
-        let mobile = Node::Mobile(Box::new(plain(&plan.ends).mobile()?));
+        let mobile = TonNode::Mobile(Box::new(plain(&plan.ends).mobile()?));
         let mobile = site.simulation.add("mobile", mobile);
         let first = site.hop("first", &plan.config.first)?;
         let second = site.hop("second", &plan.config.second)?;
@@ -121,7 +124,7 @@ impl Site<'_> {
             ways[0].extend([(rival.local(), port(rival)), (rival.remote(), ONWARD)]);
             ways[1].extend([(rival.local(), WIRED), (rival.remote(), port(rival))]);
         }
-        let [middle, last] = ways.map(|ways| Node::Router(Router::new(ways)));
+        let [middle, last] = ways.map(|ways| TonNode::Router(Router::new(ways)));
         [
             self.simulation.add("middle", middle),
             self.simulation.add("last", last),
@@ -167,14 +170,14 @@ impl Plan {
     }
 
     /// Returns the node at an end of a hop; `near` is true for the end towards the fixed host.
-    fn end(&self, near: bool, waiting: &Waiting) -> Result<Node, RunError> {
+    fn end(&self, near: bool, waiting: &Waiting) -> Result<TonNode, RunError> {
         let Some(marking) = self.marks else {
             let work = match self.ends.scheme.base {
                 Base::Snoop if !near => Work::Forward,
                 _ => self.ends.work()?,
             };
             let ahead = self.ends.parameters.repairs_ahead;
-            return Ok(Node::Station(Box::new(Station::new(work, ahead))));
+            return Ok(TonNode::Station(Box::new(Station::new(work, ahead))));
         };
         let (basis, tells) = match marking {
             Marking::Heard => (Basis::Heard, false),
@@ -186,12 +189,12 @@ impl Plan {
             .host("mobile", self.ends.scheme.sender)
             .feedback
             .marks;
-        let telling = tells.then(|| Telling {
+        let telling = tells.then(|| QueueReports {
             every: self.config.exchange,
             waiting: Rc::clone(waiting),
             next: Instant::ZERO + self.config.exchange,
         });
         let radio = Radio::new(Judge::new(basis, marks), telling);
-        Ok(Node::Radio(Box::new(radio)))
+        Ok(TonNode::Radio(Box::new(radio)))
     }
 }

@@ -101,19 +101,19 @@ fn claims_that_do_not_fit_the_packet_are_odd() {
         checksum_start: 39,
         ..Header::default()
     };
-    assert_eq!(beyond.describe(&mut nonsense()), Err(Odd));
+    assert_eq!(beyond.describe(&mut nonsense()), Err(InvalidHeader));
     let train = Header {
         gso_kind: GSO_TCP4,
         segment_size: 1_000,
         ..Header::default()
     };
-    assert_eq!(train.describe(&mut nonsense()), Err(Odd));
-    assert_eq!(train.describe(&mut packet(17, 5_000)), Err(Odd));
+    assert_eq!(train.describe(&mut nonsense()), Err(InvalidHeader));
+    assert_eq!(train.describe(&mut packet(17, 5_000)), Err(InvalidHeader));
     let empty = Header {
         gso_kind: GSO_UDP,
         ..Header::default()
     };
-    assert_eq!(empty.describe(&mut packet(17, 5_000)), Err(Odd));
+    assert_eq!(empty.describe(&mut packet(17, 5_000)), Err(InvalidHeader));
 }
 
 proptest! {

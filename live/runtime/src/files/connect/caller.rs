@@ -14,7 +14,7 @@ use units::{Duration, Instant};
 
 use super::error::Silence;
 use crate::files::connection::LOOK;
-use crate::files::link::{Link, News, SOCKET, Way};
+use crate::files::link::{Link, LinkNews, Route, SOCKET};
 use crate::files::{Protocol, SourcePort};
 
 /// Settings that all callers of one connection share.
@@ -34,7 +34,7 @@ pub(crate) struct Caller {
     link: Link,
     rpc: Client,
     waiter: Waiter,
-    way: Way,
+    way: Route,
     next_ticket: u64,
 }
 
@@ -66,7 +66,7 @@ impl Caller {
         let rpc = Client::new(config, setting.seed)
             .map_err(invalid)?
             .checking(nfs::are_results);
-        let way = Way {
+        let way = Route {
             server,
             port: setting.source_port,
             seed: setting.seed,
@@ -83,7 +83,7 @@ impl Caller {
     }
 
     /// Returns the parts to use further: the server identifies the client by its port and its transaction numbers.
-    pub(crate) fn into_parts(self) -> (Link, Client, Waiter, Way) {
+    pub(crate) fn into_parts(self) -> (Link, Client, Waiter, Route) {
         (self.link, self.rpc, self.waiter, self.way)
     }
 
@@ -179,11 +179,11 @@ impl Caller {
             let mut is_told = false;
             while let Some(news) = self.link.poll_news() {
                 let input = match news {
-                    News::Received(bytes) => Input::Received(bytes),
-                    News::Connected => Input::Connected,
-                    News::Disconnected => Input::Disconnected,
-                    News::Moved => continue,
-                    News::Trouble(error) => {
+                    LinkNews::Received(bytes) => Input::Received(bytes),
+                    LinkNews::Connected => Input::Connected,
+                    LinkNews::Disconnected => Input::Disconnected,
+                    LinkNews::Moved => continue,
+                    LinkNews::Trouble(error) => {
                         *trouble = Some(error);
                         continue;
                     }

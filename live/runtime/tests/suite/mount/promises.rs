@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use fileserver::{Fault, Input, Lie};
+use fileserver::{FalseAnswer, Fault, Input};
 use nfs::{Procedure, Status};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
@@ -205,24 +205,29 @@ fn lies_of_the_server_do_not_reach_programs() {
         let error = result.expect_err(&format!("{lie:?} went through"));
         assert_eq!(raw(&error), Errno::IO, "{lie:?}");
     };
-    for lie in [Lie::SlashNames, Lie::LongNames] {
-        rig.served.fault(Fault::Lie(Some(lie)));
+    for lie in [FalseAnswer::SlashNames, FalseAnswer::LongNames] {
+        rig.served.fault(Fault::FalseAnswer(Some(lie)));
         let seen = names();
         assert!(matches!(seen, Ok(0) | Err(_)), "{lie:?}: {seen:?}");
     }
-    for lie in [Lie::CookieLoop, Lie::EmptyPages] {
-        rig.served.fault(Fault::Lie(Some(lie)));
+    for lie in [FalseAnswer::CookieLoop, FalseAnswer::EmptyPages] {
+        rig.served.fault(Fault::FalseAnswer(Some(lie)));
         error(lie, names());
     }
-    rig.served.fault(Fault::Lie(Some(Lie::HugeFiles)));
+    rig.served
+        .fault(Fault::FalseAnswer(Some(FalseAnswer::HugeFiles)));
     let huge = fs::metadata(rig.path("file 1")).map(|metadata| metadata.len() as usize);
-    error(Lie::HugeFiles, huge);
-    for lie in [Lie::HugeCounts, Lie::TooMuchData, Lie::NoData] {
-        rig.served.fault(Fault::Lie(Some(lie)));
+    error(FalseAnswer::HugeFiles, huge);
+    for lie in [
+        FalseAnswer::HugeCounts,
+        FalseAnswer::TooMuchData,
+        FalseAnswer::NoData,
+    ] {
+        rig.served.fault(Fault::FalseAnswer(Some(lie)));
         let name = format!("file {}", 10 + lie as usize);
         error(lie, fs::read(rig.path(&name)).map(|content| content.len()));
     }
-    rig.served.fault(Fault::Lie(None));
+    rig.served.fault(Fault::FalseAnswer(None));
     assert_eq!(names().unwrap(), 200);
     assert_eq!(fs::read(rig.path("file 100")).unwrap(), [1; 5_000]);
 }

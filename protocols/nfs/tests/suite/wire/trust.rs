@@ -1,6 +1,6 @@
 //! Tests of implausible answers whose bytes are well-formed, and of the properties of procedures.
 
-use nfs::checks::{CookieWatch, Implausible};
+use nfs::checks::{CookieCheck, Implausible};
 use nfs::{
     Attributes, BlockSizes, Call, Create, CreateHow, CreateVerifier, FileHandle, FileType,
     Idempotency, Name, NewAttributes, Numbered, Place, Procedure, ReadData, SetAttributes,
@@ -90,7 +90,7 @@ proptest! {
     /// A listing that runs `before` pages and then in a circle of `length` is detected soon.
     #[test]
     fn circles_are_found(before in 0..300_u64, length in 1..300_u64) {
-        let mut watch = CookieWatch::default();
+        let mut watch = CookieCheck::default();
         let cookies = (1..).map(|page| {
             if page <= before { page } else { before + 1 + (page - before - 1) % length }
         });
@@ -103,7 +103,7 @@ proptest! {
     fn listings_that_end_are_not_circles(
         cookies in proptest::collection::hash_set(1..u64::MAX, 0..500),
     ) {
-        let mut watch = CookieWatch::default();
+        let mut watch = CookieCheck::default();
         for cookie in cookies {
             prop_assert_eq!(watch.go_on(cookie), Ok(()));
         }
@@ -121,7 +121,7 @@ proptest! {
 #[test]
 fn a_listing_that_starts_again_is_a_circle() {
     assert_eq!(
-        CookieWatch::default().go_on(0),
+        CookieCheck::default().go_on(0),
         Err(Implausible::CookieLoop { cookie: 0 })
     );
 }

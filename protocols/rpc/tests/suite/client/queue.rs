@@ -21,7 +21,7 @@ const CLEAN: Duration = Duration::from_nanos((CALLS * (REQUEST + REPLY) * 8 + 10
 
 /// Reports that the client gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum QueueReport {
     Nothing,
     /// Fades at their begin and their end.
     Fades,
@@ -52,7 +52,7 @@ struct Transfer {
 }
 
 impl Transfer {
-    fn new(link: &Link, told: Told) -> Self {
+    fn new(link: &Link, told: QueueReport) -> Self {
         let config = rpc::Config {
             in_flight: 4,
             ..config(Policy::Adaptive(Adaptive::default()))
@@ -60,13 +60,13 @@ impl Transfer {
         let mut news = VecDeque::new();
         for outage in link.outages(1).take(100) {
             let until = outage.until.expect("it ends");
-            if let Told::Ahead(lead) = told {
+            if let QueueReport::Ahead(lead) = told {
                 news.push_back((outage.from - lead, LinkEvent::HandoffImpending));
             }
-            if told != Told::Nothing {
+            if told != QueueReport::Nothing {
                 news.push_back((outage.from, LinkEvent::FadeBegan));
                 let end = match told {
-                    Told::Ahead(_) => LinkEvent::HandoffDone,
+                    QueueReport::Ahead(_) => LinkEvent::HandoffDone,
                     _ => LinkEvent::FadeEnded { kept: false },
                 };
                 news.push_back((until, end));
@@ -149,7 +149,7 @@ impl Transfer {
 
 /// Returns the time lost by each outage in milliseconds, over runs that begin at different times before the first
 /// outage, and the number of retransmissions.
-fn cost(length: u64, told: Told) -> (u64, u64) {
+fn cost(length: u64, told: QueueReport) -> (u64, u64) {
     let (mut spent, mut outages, mut repeated) = (0, 0, 0);
     for first in [100, 750, 1_400, 1_900] {
         let link = link(first, length);
@@ -170,11 +170,11 @@ fn cost(length: u64, told: Told) -> (u64, u64) {
 #[test]
 fn an_outage_costs_less_with_its_signal() {
     for length in [80, 160, 500, 1_000] {
-        let (without, into) = cost(length, Told::Nothing);
+        let (without, into) = cost(length, QueueReport::Nothing);
         for told in [
-            Told::Fades,
-            Told::Ahead(millis(500)),
-            Told::Ahead(millis(40)),
+            QueueReport::Fades,
+            QueueReport::Ahead(millis(500)),
+            QueueReport::Ahead(millis(40)),
         ] {
             let (with, once) = cost(length, told);
             println!(

@@ -17,8 +17,8 @@ impl Programs {
         self.made(&call.place, |programs, place| {
             let storage = &mut programs.storage;
             match &call.how {
-                CreateHow::Unchecked(new) => storage.create(place, (new, true), caller),
-                CreateHow::Guarded(new) => storage.create(place, (new, false), caller),
+                CreateHow::Unchecked(new) => storage.create(place, new, true, caller),
+                CreateHow::Guarded(new) => storage.create(place, new, false, caller),
                 CreateHow::Exclusive(verifier) => {
                     storage.create_exclusive(place, *verifier, caller)
                 }
@@ -29,9 +29,7 @@ impl Programs {
     pub(super) fn make_directory(&mut self, call: &MakeDirectory<'_>, caller: Caller) -> Answer {
         self.made(&call.place, |programs, place| {
             let kind = Kind::Directory(Directory::new(place.directory));
-            programs
-                .storage
-                .make(place, (kind, &call.attributes), caller)
+            programs.storage.make(place, kind, &call.attributes, caller)
         })
     }
 
@@ -42,9 +40,7 @@ impl Programs {
     ) -> Answer {
         self.made(&call.place, |programs, place| {
             let kind = Kind::SymbolicLink(call.path.bytes().into());
-            programs
-                .storage
-                .make(place, (kind, &call.attributes), caller)
+            programs.storage.make(place, kind, &call.attributes, caller)
         })
     }
 
@@ -52,7 +48,7 @@ impl Programs {
         let (kind, device, attributes) = parts(&call.node);
         self.made(&call.place, |programs, place| {
             let kind = Kind::Node(kind, device);
-            programs.storage.make(place, (kind, attributes), caller)
+            programs.storage.make(place, kind, attributes, caller)
         })
     }
 

@@ -3,12 +3,12 @@
 use ::nfs::{Answer, Commit, Committed, Outcome, Read, ReadData, Stability, Value, Write, Written};
 
 use super::outcome;
-use crate::programs::{Circumstances, Mishap, Programs};
+use crate::programs::{CallContext, CallFault, Programs};
 
 /// Returns the number of bytes of `count` to move: fewer, but not zero, in case of that fault.
-fn moved(count: usize, circumstances: Circumstances) -> usize {
+fn moved(count: usize, circumstances: CallContext) -> usize {
     match circumstances.mishap {
-        Some(Mishap::Short(number)) if count > 0 => 1 + (number % count as u64) as usize,
+        Some(CallFault::Short(number)) if count > 0 => 1 + (number % count as u64) as usize,
         _ => count,
     }
 }
@@ -17,7 +17,7 @@ impl Programs {
     pub(super) fn read_data(
         &mut self,
         call: &Read,
-        circumstances: Circumstances,
+        circumstances: CallContext,
         results: &mut Vec<u8>,
     ) {
         // More data than fit a message are refused when the reply is too long.
@@ -48,7 +48,7 @@ impl Programs {
     pub(super) fn write_data(
         &mut self,
         call: &Write<'_>,
-        circumstances: Circumstances,
+        circumstances: CallContext,
     ) -> Answer<'_, Write<'_>> {
         let data = &call.data[..moved(call.data.len(), circumstances)];
         let stable = call.stability > Stability::Unstable;

@@ -6,7 +6,7 @@ use ::nfs::{
 };
 
 use super::outcome;
-use crate::Lie;
+use crate::FalseAnswer;
 use crate::programs::Programs;
 use crate::storage::{ITSELF, PARENT};
 
@@ -65,7 +65,7 @@ impl Programs {
                     name: ListedName::new(&found.name),
                     cookie: found.cookie,
                 });
-                self.write(entries, (complete, limit))
+                self.write(entries, complete, limit)
             });
         let page = written.as_ref().map(|written| Page {
             attributes,
@@ -97,7 +97,7 @@ impl Programs {
                     attributes: Some(self.attributes_of(found.number)),
                     object: Some(self.storage.handle(found.number)),
                 });
-                self.write(entries, (complete, limit))
+                self.write(entries, complete, limit)
             });
         let page = written.as_ref().map(|written| PagePlus {
             attributes,
@@ -122,11 +122,11 @@ impl Programs {
         if wanted.cookie != 0 && wanted.verifier != self.cookie_verifier {
             return Err(Status::BadCookie);
         }
-        if self.lie == Some(Lie::EmptyPages) {
+        if self.lie == Some(FalseAnswer::EmptyPages) {
             let (found, complete) = (Vec::new(), false);
             return Ok(Entries { found, complete });
         }
-        let again = (self.lie == Some(Lie::CookieLoop)).then_some(0);
+        let again = (self.lie == Some(FalseAnswer::CookieLoop)).then_some(0);
         let starts = [wanted.cookie].into_iter().chain(again);
         let all = starts.flat_map(|cookie| {
             let dots = [
@@ -163,13 +163,14 @@ impl Programs {
     fn write<'a, T: Value<'a>>(
         &self,
         entries: impl Iterator<Item = T>,
-        (complete, limit): (bool, usize),
+        complete: bool,
+        limit: usize,
     ) -> Result<Written, Status> {
         let mut list = Vec::new();
         let all = write_list(entries, limit, &mut list);
         let complete = complete && all;
         let empty = list.len() == END;
-        if empty && !complete && self.lie != Some(Lie::EmptyPages) {
+        if empty && !complete && self.lie != Some(FalseAnswer::EmptyPages) {
             return Err(Status::TooSmall);
         }
         Ok(Written { list, complete })

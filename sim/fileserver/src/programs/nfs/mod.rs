@@ -11,7 +11,7 @@ mod refusal;
 use ::nfs::{Attributes, Call, FileHandle, Name, Outcome, Procedure, Status, Value, WeakCacheData};
 use rpc::message::Refusal;
 
-use super::{Circumstances, Mishap, Programs};
+use super::{CallContext, CallFault, Programs};
 use crate::storage::Place;
 
 /// Returns the outcome of a call, with the attributes that a failure reports too.
@@ -25,8 +25,9 @@ pub(super) fn outcome<D, F, S>(result: Result<D, S>, rest: F) -> Outcome<D, F, S
 impl Programs {
     pub(super) fn serve_nfs(
         &mut self,
-        (procedure, arguments): (Procedure, &[u8]),
-        circumstances: Circumstances,
+        procedure: Procedure,
+        arguments: &[u8],
+        circumstances: CallContext,
         results: &mut Vec<u8>,
     ) -> Result<(), Refusal> {
         if let Some(status) = self.refuses(procedure, circumstances) {
@@ -45,26 +46,21 @@ impl Programs {
     }
 
     /// Returns the status for a call that is not executed, whatever it requests.
-    fn refuses(&mut self, procedure: Procedure, circumstances: Circumstances) -> Option<Status> {
+    fn refuses(&mut self, procedure: Procedure, circumstances: CallContext) -> Option<Status> {
         if let Some((status, calls)) = self.refusals.get_mut(&procedure)
             && *calls > 0
         {
             *calls -= 1;
             return Some(*status);
         }
-        if matches!(circumstances.mishap, Some(Mishap::TryLater)) {
+        if matches!(circumstances.mishap, Some(CallFault::TryLater)) {
             return Some(Status::TryLater);
         }
         let missing = procedure == Procedure::ReadDirectoryPlus && !self.config.read_directory_plus;
         missing.then_some(Status::NotSupported)
     }
 
-    fn execute_nfs(
-        &mut self,
-        call: &Call<'_>,
-        circumstances: Circumstances,
-        results: &mut Vec<u8>,
-    ) {
+    fn execute_nfs(&mut self, call: &Call<'_>, circumstances: CallContext, results: &mut Vec<u8>) {
         let caller = circumstances.caller;
         match call {
             Call::Null(()) => {}
