@@ -29,7 +29,7 @@ const TRIALS: u32 = 4;
 const TRIALS_OF_SMALLER: u32 = 16;
 /// Trials after which a larger size is tried further only if it seems better.
 const FIRST_TRIALS: u32 = 2;
-/// A size may have seemed worse by chance: it is tried further until one of so many blocks was of that size.
+/// Trials of a size that seemed worse, perhaps by chance, go on until it has a share of 1 in this number of blocks.
 const TRIED_ON: u32 = 8;
 /// Interval of trials of a larger size, in blocks.
 const EVERY: u32 = 2;

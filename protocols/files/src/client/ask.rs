@@ -25,9 +25,9 @@ use crate::{Entry, Error, Operation, Reply, Ticket};
 pub(super) enum Purpose {
     /// Part of a request.
     Request(Ticket),
-    /// Reads a block of so many bytes.
+    /// Reads a block of this length in bytes.
     Read(FileHandle, u32),
-    /// Writes a block of so many bytes, with this stability.
+    /// Writes a block of this length in bytes, with this stability.
     Write(FileHandle, usize, Stability),
     /// Commits the written data of a file.
     Commit(FileHandle),
