@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: the figures of `docs/performance.md`, measured on this machine.
 //!
-//! A bench is one file with a `run` function. What is compared runs in turns, in one go.
+//! A bench is one file with a `run` function. Compared programs run in turns, in one go.
 
 use std::fs;
 use std::path::Path;
@@ -25,12 +25,12 @@ mod spread;
 mod tunnel;
 mod world;
 
-/// Writes rows as JSON to a file, whose path begins at the root of the repository, and says where they are.
+/// Writes rows as JSON to a file and prints where; `path` is relative to the root of the repository.
 pub(crate) fn keep<R: Serialize>(shell: &Shell, path: &Path, rows: &[R]) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(rows).expect("rows are numbers and words under names");
     let out = shell.root.join(path);
     if let Some(parent) = out.parent() {
-        // Whatever is wrong with the folder, writing the file says it.
+        // If the folder cannot be created, writing the file reports it.
         let _ = fs::create_dir_all(parent);
     }
     peers::write(&out, &json)?;
@@ -38,13 +38,13 @@ pub(crate) fn keep<R: Serialize>(shell: &Shell, path: &Path, rows: &[R]) -> Resu
     Ok(())
 }
 
-/// Reads what a program printed as JSON; `what` names it where that cannot be done.
+/// Parses the JSON that a program printed; `what` names it in an error.
 fn understand<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Failure> {
     serde_json::from_str(text)
         .map_err(|error| Failure::Found(format!("{what} cannot be read: {error}\n{text}")))
 }
 
-/// What to measure.
+/// The bench to run.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -55,25 +55,25 @@ pub(crate) struct Options {
 enum Bench {
     /// Bulk transfers and small requests over the emulated links: TCP alone, lasthop, and peers.
     Links(links::Options),
-    /// Files at a real NFS server: without loss beside nfs-cp, and through links that fade.
+    /// Files at a real NFS server: without loss beside nfs-cp, and through fading links.
     Files(files::Options),
-    /// What `files` starts before a server that is to take its time.
+    /// The slow server that `files` starts.
     #[command(hide = true)]
     SlowServer(files::service::Options),
     /// One gateway and many mobile hosts on one air that fades: TCP alone, and lasthop with each discipline.
     Air(air::Options),
-    /// What split TCP costs the mobile host: processor time, frames and wake-ups, by MTCP, I-TCP and TCP alone.
+    /// The cost of split TCP for the mobile host: processor time, frames and wake-ups, by MTCP, I-TCP and TCP alone.
     Split(split::Options),
-    /// What `split` starts in its hosts.
+    /// The programs that `split` starts in its hosts.
     #[command(hide = true)]
     SplitEnd(split::end::Options),
     /// A tunnel over a lossless veth pair: lasthop by each bearer and wireguard-go in turns.
     Tunnel(tunnel::Options),
-    /// Hops as the world has them: TCP alone and lasthop, next to other people's TCP, over traces and link files.
+    /// Real hops: TCP alone and lasthop, beside other senders' TCP, over traces and link files.
     World(world::Options),
-    /// The simulator beside ns-2 and ns-3 in turns: data packets per second, and what flows and captures cost.
+    /// The simulator and ns-2 and ns-3 in turns: data packets per second, and the cost of flows and captures.
     Simulator(simulator::Options),
-    /// How exactly `lasthop emulate` keeps rate, delay and loss, and how much it carries.
+    /// The accuracy of rate, delay and loss in `lasthop emulate`, and its capacity.
     Emulate,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let shell = Shell::new(true);
     match &options.bench {
         Bench::SplitEnd(options) => return split::end::run(options),
-        // It describes itself once it is alone.
+        // It describes itself when it runs in its own namespaces.
         Bench::World(options) => return world::run(&shell, options),
         Bench::Split(options) => split::enter(&shell, options)?,
         Bench::Links(_)

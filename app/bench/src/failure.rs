@@ -1,9 +1,9 @@
-//! Why a bench or a soak cannot go on.
+//! Errors of benches and soaks.
 
 use thiserror::Error;
 use xtask::shell;
 
-/// The reason; the text is for a person.
+/// Reason why a bench or soak cannot continue, as a text for people.
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
     /// A program beside the hosts failed.
@@ -12,13 +12,13 @@ pub(crate) enum Failure {
     /// A part of the rig failed.
     #[error(transparent)]
     Rig(#[from] rig::Failure),
-    /// Something else is not as it must be; a line each.
+    /// Other findings, one per line.
     #[error("{0}")]
     Found(String),
 }
 
 impl Failure {
-    /// Returns the findings as one failure, or success when there is none.
+    /// Returns the findings as one failure, or success if there are none.
     pub(crate) fn unless_empty(findings: &[String]) -> Result<(), Self> {
         Ok(shell::Failure::unless_empty(findings)?)
     }

@@ -1,4 +1,4 @@
-//! A gateway and a mobile host, what joins them, and the daemons at both ends.
+//! A gateway and a mobile host, the link that joins them, and the daemons at both ends.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,27 +14,27 @@ use crate::failure::Failure;
 pub(crate) const DEVICE: &str = "air0";
 pub(crate) const GATEWAY: &str = "10.77.0.1";
 pub(crate) const MOBILE: &str = "10.77.0.2";
-/// The gateway inside the tunnel.
+/// Address of the gateway inside the tunnel.
 pub(crate) const INSIDE: &str = "10.79.0.1";
-/// Where the gateway listens.
+/// Address at which the gateway listens.
 pub(crate) const ENDPOINT: &str = "10.77.0.1:51830";
-/// Addresses that nobody has.
+/// Addresses that no host has.
 pub(crate) const NOWHERE: &str = "192.0.2.0/24";
-/// Time that anything may take to be there.
+/// Time limit for anything to appear.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Both hosts, and the folder of their files. The gateway is a server of files too, and the mobile host its client.
+/// Both hosts, and the folder of their files. The gateway is also a file server, and the mobile host its client.
 pub(crate) struct Hop {
     pub(crate) gateway: Namespace,
     pub(crate) mobile: Namespace,
-    /// In the folder.
+    /// Its working folder is that of the hosts.
     pub(crate) shell: Shell,
-    /// lasthop.
+    /// Path of lasthop.
     pub(crate) program: PathBuf,
 }
 
 impl Hop {
-    /// Makes two hosts that nothing joins.
+    /// Creates two hosts without a link.
     pub(crate) fn new(folder: &Path, program: &Path) -> Result<Self, Failure> {
         let [gateway, mobile] = rig::hosts()?;
         Ok(Self {
@@ -60,7 +60,7 @@ impl Hop {
         self.air_to(&self.mobile, link, seed)
     }
 
-    /// Joins the gateway and another host by one.
+    /// Joins the gateway and another host by an emulated link.
     pub(crate) fn air_to(&self, far: &Namespace, link: &str, seed: u64) -> Result<Air, Failure> {
         let [left, right] = [GATEWAY, MOBILE].map(|address| format!("{address}/24"));
         let ends = [
@@ -70,7 +70,7 @@ impl Hop {
         Ok(Air::between(self.link(link, seed), ends)?)
     }
 
-    /// Returns the link, as the rig wants it.
+    /// Returns the link in the form that the rig takes.
     pub(crate) fn link<'a>(&'a self, link: &'a str, seed: u64) -> Link<'a> {
         Link {
             program: &self.program,
@@ -80,7 +80,8 @@ impl Hop {
         }
     }
 
-    /// Returns daemons that know nothing of the air; what the mobile host reaches through them is nowhere.
+    /// Returns daemons without knowledge of the air; the networks that the mobile host reaches through them do not
+    /// exist.
     pub(crate) fn daemons(&self) -> Daemons<'_> {
         Daemons {
             endpoint: Some(ENDPOINT),
@@ -96,17 +97,17 @@ impl Hop {
         Ok(daemons.start_all([&self.gateway, &self.mobile])?)
     }
 
-    /// Returns where the mobile host's daemon tells programs of fades.
+    /// Returns the path of the socket on which the mobile host's daemon reports fades.
     pub(crate) fn signals(&self) -> PathBuf {
         self.path("mobile/mobile.signals")
     }
 
-    /// Returns where a file of these hosts is.
+    /// Returns the path of a file of these hosts.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.shell.root.join(name)
     }
 
-    /// Runs a program on a host to its end; returns all that it printed.
+    /// Runs a program on a host to its end; returns its output.
     pub(crate) fn run(&self, host: &Namespace, command: Command) -> Result<String, Failure> {
         run(&self.shell, host, command)
     }
@@ -138,7 +139,7 @@ impl Hop {
         })
     }
 
-    /// Returns whether the mobile host's connections are led to its daemon.
+    /// Returns true if the mobile host's connections are diverted to its daemon.
     pub(crate) fn diverts(&self) -> bool {
         let mut command = Command::new("nft");
         command.args(["list", "tables"]);
@@ -147,7 +148,7 @@ impl Hop {
     }
 }
 
-/// Runs a program on a host, in the shell's folder, to its end; returns all that it printed.
+/// Runs a program on a host, in the shell's folder, to its end; returns its output.
 pub(crate) fn run(
     shell: &Shell,
     host: &Namespace,

@@ -18,9 +18,9 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure: transfers over emulated links, tunnels without loss, the emulator itself.
+    /// Measure transfers over emulated links, tunnels without loss, and the emulator itself.
     Bench(bench::Options),
-    /// Look for faults with chance, for minutes or hours.
+    /// Search for faults by random tests, for minutes or hours.
     Soak(soak::Options),
 }
 

@@ -1,6 +1,6 @@
-//! `cargo xtask soak`: runs that are too long for `check`, and look for what nobody thought of.
+//! `cargo xtask soak`: runs that are too long for `check`, and search for unexpected faults.
 //!
-//! A soak is one file with a `run` function. What chance decides comes from a seed that is told.
+//! A soak is one file with a `run` function. Random decisions come from a seed that is printed.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ mod random;
 mod split;
 mod watch;
 
-/// What to look for faults in.
+/// The soak to run.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -25,7 +25,7 @@ pub(crate) struct Options {
 enum Soak {
     /// Files on a mount of a real NFS server: random operations, pjdfstest, a server that is killed.
     Files(files::Options),
-    /// Files over TCP that is split, while the daemons at both ends of the hop are killed.
+    /// Files over split TCP, while the daemons at both ends of the hop are killed.
     Split(split::Options),
 }
 
@@ -37,14 +37,14 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// Makes the folder of all files, in memory that only this process sees.
+/// Creates the folder of all files, in memory that only this process sees.
 fn folder() -> Result<&'static Path, Failure> {
     let folder = Path::new("/mnt/soak");
     fs::create_dir_all(folder).map_err(rig::Failure::file("make", folder))?;
     Ok(folder)
 }
 
-/// Returns the last lines of a file, for whoever looks for a fault.
+/// Returns the last lines of a file, for the analysis of a fault.
 fn tail(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
     let lines: Vec<_> = text.lines().collect();

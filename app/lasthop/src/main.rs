@@ -38,8 +38,7 @@ Examples:
   lasthop mount nfs://files/srv/export /mnt  files at an NFS server, for all programs
   lasthop lab list                           experiments in the simulator";
 
-/// Makes files and TCP fast across a lossy last hop: what the air swallows is repaired on the hop
-/// itself.
+/// Makes files and TCP fast across a lossy last hop: losses on the air are repaired on the hop itself.
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXAMPLES)]
 struct Arguments {

@@ -14,9 +14,9 @@ use crate::ethernet::MacAddress;
 /// `192.0.2.1:51830`, `02:00:5e:10:00:01`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HopAddress {
-    /// For UDP datagrams.
+    /// Address for UDP datagrams.
     Udp(SocketAddr),
-    /// For Ethernet frames on a link that both hosts share.
+    /// Address for Ethernet frames on a link that both hosts share.
     Ethernet(MacAddress),
 }
 
@@ -67,7 +67,7 @@ impl<'de> Deserialize<'de> for HopAddress {
     }
 }
 
-/// A text that is no address of any bearer.
+/// Error for a text that is not an address of any bearer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("'{0}' is no address on a hop; write it like '192.0.2.1:51830' or '02:00:5e:10:00:01'")]
 pub struct ParseHopAddressError(String);

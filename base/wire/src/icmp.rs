@@ -58,7 +58,7 @@ pub enum IcmpMessage<'a> {
     },
 }
 
-/// The fields that distinguish echoes.
+/// Identifier and sequence number, which distinguish echoes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Echo {
     /// Identifier of the requesting process.
@@ -81,7 +81,7 @@ impl<'a> IcmpView<'a> {
         Ok(Self { bytes, version })
     }
 
-    /// A view of a message that was checked before.
+    /// Returns a view of a message that was checked before.
     pub(crate) fn new(bytes: &'a [u8], version: Version) -> Self {
         Self { bytes, version }
     }

@@ -132,7 +132,7 @@ pub enum Transport<'a> {
     Other(Protocol),
 }
 
-/// Which of [`Transport`] a packet carries.
+/// The kind of [`Transport`] that a packet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Tcp,
@@ -142,7 +142,7 @@ enum Kind {
     Other,
 }
 
-/// Where the parts of an IP packet lie: found and checked once, and true as long as the packet's lengths stay.
+/// Positions of the parts of an IP packet, found and checked once, and valid while the packet's lengths stay the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
     version: Version,
@@ -150,12 +150,12 @@ pub(crate) struct Layout {
     kind: Kind,
     fragment: Option<Fragment>,
     header_length: u32,
-    /// Of the whole packet, headers included.
+    /// Length of the whole packet, headers included.
     length: u32,
 }
 
 impl Layout {
-    /// Checks the header of what the packet carries.
+    /// Checks the header of the carried protocol.
     fn check_transport(&self, bytes: &[u8]) -> Result<Kind, Malformed> {
         let payload = &bytes[self.header_length as usize..self.length as usize];
         Ok(match (self.protocol, self.version) {
@@ -173,7 +173,7 @@ impl Layout {
         })
     }
 
-    /// The same of a packet of another length, in bytes, with the same IP header.
+    /// Returns the layout of a packet of another length, in bytes, with the same IP header.
     pub(crate) fn with_length(self, length: usize) -> Self {
         Self {
             length: length as u32,
@@ -228,7 +228,7 @@ impl<'a> IpPacket<'a> {
         Ok(Self::new(bytes, layout))
     }
 
-    /// The packet that `bytes` begin with, which were checked when `layout` was found.
+    /// Returns a view of the packet at the start of `bytes`, which was checked when `layout` was found.
     pub(crate) fn new(bytes: &'a [u8], layout: Layout) -> Self {
         let bytes = &bytes[..layout.length as usize];
         Self { bytes, layout }

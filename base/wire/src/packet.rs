@@ -1,4 +1,4 @@
-//! Packets on their way through this host: bytes whose headers are checked once, and what may be changed of them.
+//! Packets inside this host: bytes whose headers are checked once, and the permitted changes to them.
 
 mod buffer;
 
@@ -27,15 +27,15 @@ pub enum Checksum {
     Partial,
 }
 
-/// A packet on its way through this host, whose headers have been checked where it came in. Its methods alone change
-/// it, so that what was found then stays true.
+/// A packet inside this host, whose headers were checked when it came in. Only its methods change it, so the results of
+/// the check stay true.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
     buffer: PacketBuffer,
-    /// Nothing if it is not a packet of IP.
+    /// `None` if it is not an IP packet.
     layout: Option<Layout>,
-    /// Bytes of payload in each of the segments that the packet stands for; zero for a packet that
-    /// is only itself. The last segment may be shorter.
+    /// Payload bytes of each segment that the packet stands for (the last may have fewer); zero if it stands only for
+    /// itself.
     pub segment_size: u16,
     /// State of its transport checksum.
     pub checksum: Checksum,
@@ -51,7 +51,7 @@ impl Packet {
         }
     }
 
-    /// A packet of another protocol than IP.
+    /// Creates a packet of another protocol than IP.
     pub fn opaque(buffer: PacketBuffer) -> Self {
         Self {
             buffer,
@@ -61,7 +61,7 @@ impl Packet {
         }
     }
 
-    /// A packet that was checked when `layout` was found, and whose checksum is right.
+    /// Creates a packet that was checked when `layout` was found, and whose checksum is right.
     pub(crate) fn checked(buffer: PacketBuffer, layout: Layout) -> Self {
         Self {
             layout: Some(layout),
@@ -70,7 +70,7 @@ impl Packet {
         }
     }
 
-    /// The same packet, of which this is known.
+    /// Returns the packet with this checksum state.
     #[must_use]
     pub fn with_checksum(self, checksum: Checksum) -> Self {
         Self { checksum, ..self }
@@ -86,7 +86,7 @@ impl Packet {
         self.buffer.capacity()
     }
 
-    /// Marks the packet as one that met a queue that was too long, if its transport understands marks (RFC 3168).
+    /// Marks the packet as one that met a long queue, if its transport supports marks (RFC 3168).
     /// Returns the field that it had, [`Ecn::NotCapable`] for one that is as it was; nothing if it is not of IP.
     pub fn mark_congestion(&mut self) -> Option<Ecn> {
         let before = self.ip()?.ecn();
@@ -122,7 +122,8 @@ impl Packet {
         Ok(true)
     }
 
-    /// Takes the first segment off a TCP packet that stands for several; false if it is only itself.
+    /// Takes the first segment off a TCP packet that stands for several; returns false if the packet stands only for
+    /// itself.
     pub fn drop_first_segment(&mut self) -> bool {
         let size = usize::from(self.segment_size);
         let Some((ip, Transport::Tcp(tcp))) = self.ip().map(|ip| (ip, ip.transport())) else {
@@ -178,7 +179,7 @@ impl Packet {
         }
     }
 
-    /// Adds up the transport checksum if nobody has, and notes it if it is right.
+    /// Verifies the transport checksum if it was not verified before, and records the result if it is right.
     pub fn verify_checksum(&mut self) {
         if self.checksum == Checksum::Unverified
             && self.ip().is_some_and(|ip| verify_transport_checksum(&ip))
@@ -187,15 +188,15 @@ impl Packet {
         }
     }
 
-    /// Computes the transport checksum and stores it; nothing if the packet is not of IP. Of fragments, and protocols
-    /// other than TCP, UDP and ICMP, nothing is changed.
+    /// Computes and stores the transport checksum; returns `None` if it is not an IP packet. Fragments, and protocols
+    /// other than TCP, UDP and ICMP, stay unchanged.
     pub fn fill_checksum(&mut self) -> Option<()> {
         checksum::fill(&mut self.buffer, self.layout?);
         self.checksum = Checksum::Verified;
         Some(())
     }
 
-    /// Makes the transport checksum partial, and returns where the rest of the sum goes; nothing where a packet has no
+    /// Makes the transport checksum partial, and returns the place for the rest of the sum; `None` if the packet has no
     /// checksum that we know.
     pub fn store_pseudo_header_checksum(&mut self) -> Option<PartialChecksum> {
         let place = checksum::store_pseudo_header(&mut self.buffer, self.layout?)?;
@@ -203,18 +204,18 @@ impl Packet {
         Some(place)
     }
 
-    /// Completes the partial checksum at `place`, of whatever protocol.
+    /// Completes the partial checksum at `place`, of any protocol.
     ///
     /// # Errors
     /// If `place` lies outside of the packet.
     pub fn complete_checksum(&mut self, place: PartialChecksum) -> Result<(), Malformed> {
-        // Whoever named the place may have named one in a header.
+        // The given place may lie in a header.
         self.rewrite(|bytes| complete_partial_checksum(bytes, place))?;
         self.checksum = Checksum::Verified;
         Ok(())
     }
 
-    /// Has `rewrite` change any bytes, and checks the headers anew. Of the checksum the same is known as before.
+    /// Changes bytes by `rewrite`, and checks the headers again. The state of the checksum stays the same.
     pub fn rewrite<R>(&mut self, rewrite: impl FnOnce(&mut [u8]) -> R) -> R {
         let result = rewrite(&mut self.buffer);
         self.layout = IpPacket::parse(&self.buffer).ok().map(|ip| ip.layout());

@@ -41,7 +41,7 @@ enum Kind {
 /// lengths and checksums, whatever the packet's checksums were.
 #[derive(Debug, Clone, Copy)]
 pub struct Segments<'a> {
-    /// That of the packet.
+    /// Layout of the packet.
     layout: Layout,
     headers: &'a [u8],
     payload: &'a [u8],
@@ -124,7 +124,7 @@ impl<'a> Segments<'a> {
         length
     }
 
-    /// Segment `index`, with [`HEADROOM`] before it.
+    /// Returns segment `index`, with [`HEADROOM`] before it.
     ///
     /// # Panics
     /// If `index` is not below [`Segments::count`].

@@ -12,7 +12,7 @@ use crate::hosts::{End, keep_out_ipv6, on, set_up};
 pub struct Cell {
     /// The gateway, and then the mobile hosts.
     pub hosts: Vec<Namespace>,
-    /// What joins them.
+    /// The network that joins them.
     pub air: Air,
 }
 

@@ -27,13 +27,13 @@ pub struct Daemons<'a> {
     pub folder: &'a Path,
     /// Number of mobile hosts.
     pub mobiles: usize,
-    /// Where mobile hosts reach the gateway, if they do not look for it.
+    /// Address at which mobile hosts reach the gateway, if they do not search for it.
     pub endpoint: Option<&'a str>,
-    /// Where the gateway listens, if not at all of its addresses.
+    /// Address at which the gateway listens, if not at all of its addresses.
     pub listen: Option<&'a str>,
     /// The first three bytes of the addresses inside the tunnel; those of the hosts end with 1, 2 and so on.
     pub inside: &'a str,
-    /// What mobile hosts reach through the gateway, such as `10.0.0.0/8`, if not everything.
+    /// Networks that mobile hosts reach through the gateway, such as `10.0.0.0/8`, if not all.
     pub route: Option<&'a str>,
     /// Whole sections of the gateway's configuration.
     pub gateway: &'a str,

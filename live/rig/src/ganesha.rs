@@ -18,14 +18,14 @@ const NFS_PORT: u16 = 20_490;
 const MOUNT_PORT: u16 = 20_480;
 /// Time that a server may take to listen, and to give its memory back at its end.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Where Debian has ganesha's file systems, by its name of the architecture.
+/// Folder of ganesha's file systems in Debian, by its name of the architecture.
 const LIBRARIES: &str = "/usr/lib";
 /// The port mapper's socket is a file: both servers get a `/run` of their own.
 const START: &str = "mount -t tmpfs tmpfs /run && mkdir -p /run/ganesha /run/rpcbind && { rpcbind -f & } && \
     until test -S /run/rpcbind.sock; do sleep 0.02; done && \
     exec ganesha.nfsd -F -f ganesha.conf -L ganesha.log -p ganesha.pid";
 
-/// What a server does with directories that it has listed.
+/// Caching of listed directories by a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Directories {
     /// It remembers them, as is usual. Where the last entry of a directory that it remembers is removed, ganesha 4.3
@@ -36,14 +36,14 @@ pub enum Directories {
     Read,
 }
 
-/// A server, killed when this is dropped.
+/// A server; it is killed when this is dropped.
 #[derive(Debug)]
 pub struct Ganesha {
     host: Namespace,
     address: String,
     port: u16,
     folder: PathBuf,
-    /// None while it is dead.
+    /// The server's process; `None` while it is dead.
     process: Option<Process>,
 }
 
@@ -86,7 +86,7 @@ impl Ganesha {
         let text = configuration(&self.folder, &plugins()?, directories);
         fs::write(&file, text).map_err(Failure::file("write", &file))?;
         let mut command = Command::new("unshare");
-        // Alone among their processes, none outlives the first.
+        // They have a PID namespace of their own, so none outlives the first.
         command.args([
             "--mount",
             "--pid",
@@ -110,7 +110,7 @@ impl Ganesha {
     /// Kills it in whatever it does (SIGKILL), and waits until it is gone.
     pub fn kill(&mut self) {
         if self.process.take().is_some() {
-            // The next server says that there is no port for it, if this one stays.
+            // If this one stays, the next server reports that the port is in use.
             let _ = wait("the server is gone", PATIENCE, || {
                 ports_taken(&self.host) == 0
             });

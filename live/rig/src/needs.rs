@@ -1,11 +1,11 @@
-//! What tests need of the machine.
+//! The requirements of tests on the machine.
 
 use edges::namespace::Namespace;
 
 /// Returns whether a test can run, for which this is missing. It prints what is.
 ///
 /// # Panics
-/// Where something is missing under CI, where no test is skipped.
+/// If something is missing under CI, where no test is skipped.
 pub fn can_test(missing: Option<String>) -> bool {
     let Some(reason) = missing else { return true };
     let is_ci = std::env::var_os("CI").is_some();
@@ -14,7 +14,7 @@ pub fn can_test(missing: Option<String>) -> bool {
     false
 }
 
-/// Returns why this machine lets us make no hosts, if so.
+/// Returns the reason why this machine cannot create hosts, if there is one.
 pub fn no_hosts() -> Option<String> {
     Namespace::create().err().map(|error| error.to_string())
 }

@@ -136,18 +136,18 @@ impl AsFd for Control {
     }
 }
 
-/// Asks the daemon whose control socket stands at `path` for its status: a [`Status`](crate::Status), or whatever JSON
-/// it answers as a [`serde_json::Value`].
+/// Queries the daemon with the control socket at `path` for its status: a [`Status`](crate::Status), or any JSON reply
+/// as a [`serde_json::Value`].
 ///
 /// # Errors
-/// `NotFound` or `ConnectionRefused` if no process is there, `WouldBlock` if it does not answer, `UnexpectedEof` if it
-/// ended without an answer, `InvalidData` if the answer is no `S`: that of another version may lack a field.
+/// `NotFound` or `ConnectionRefused` if no process is there, `WouldBlock` if it does not reply, `UnexpectedEof` if it
+/// ended without a reply, `InvalidData` if the reply is not an `S`: another version's reply may lack a field.
 pub fn ask_status<S: DeserializeOwned>(path: &Path) -> io::Result<S> {
     ask(path, STATUS, Some(PATIENCE))
 }
 
-/// Asks the process whose control socket stands at `path`; waits for the answer as long as `patience` says, or for
-/// ever. Its errors are those of [`ask_status`].
+/// Queries the process with the control socket at `path`; waits for the reply for at most `patience`, or without a
+/// limit. Its errors are those of [`ask_status`].
 pub(crate) fn ask<A: DeserializeOwned>(
     path: &Path,
     question: &str,

@@ -50,7 +50,7 @@ const OUTBOX: usize = 4_096;
 const BATCH: usize = 64;
 /// Time that a change of the network may take to settle before the host is notified, as changes seldom come alone.
 const SETTLING: Duration = Duration::from_millis(100);
-/// Largest memory of the program besides that of its host: the program itself, buffers of the ports, datagrams that
+/// Limit of the program's memory besides that of its host: the program itself, buffers of the ports, datagrams that
 /// wait for room in the socket, and storage that is kept for later packets.
 pub const MEMORY_BESIDE: Bytes = Bytes::mebi(64);
 /// Interval at which the host gets the wall clock time.
@@ -444,7 +444,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         if token == CONTROL {
             control.accept(&self.waiter, FIRST_CLIENT)?;
         } else {
-            // A status is numbers and text; nothing in it can refuse to become JSON.
+            // A status consists of numbers and text, so its conversion to JSON cannot fail.
             let status = || serde_json::to_string(&self.status()).unwrap_or_default();
             control.serve(token, &self.waiter, status);
         }

@@ -7,7 +7,7 @@ use units::{Bytes, Instant};
 
 /// A machine between a packet device and a bearer, with a status. Daemons run [`Host`].
 pub trait DrivenHost: Machine<Input = Input, Output = Output> {
-    /// Its state, as JSON shows it.
+    /// Its status, as shown in JSON.
     type Status: Serialize;
 
     /// Returns its state, for `lasthop status`.

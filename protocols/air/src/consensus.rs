@@ -1,21 +1,21 @@
-//! The rate of an air, from what several destinations have measured of it.
+//! The rate of an air, from the measurements of several destinations.
 
 use std::collections::BTreeSet;
 
 use units::{BitRate, Bytes, Duration, Instant};
 
-/// News counts half as much after so long: the air changes, and a destination in a fade has none.
+/// Time after which the weight of a measurement halves: the air changes, and a destination in a fade has no new ones.
 const HALVED: Duration = Duration::from_millis(100);
-/// So many bytes count no less than more would: one destination that gets most does not outweigh all others.
+/// Largest weight, in bytes, so that one destination that gets most does not outweigh all others.
 const WEIGHT_MAX: u64 = 32 << 10;
 
-/// What one destination has told.
+/// The latest measurement of one destination.
 #[derive(Debug, Clone, Copy, Default)]
 struct News {
     told: Option<Told>,
-    /// Bytes that it had been sent when it told that, less with time.
+    /// Bytes that it had been sent when it measured; the weight decreases with time.
     weight: u64,
-    /// Bytes that it has been sent since.
+    /// Bytes sent to it since.
     sent: u64,
 }
 
@@ -25,23 +25,23 @@ struct Told {
     measured: Measured,
 }
 
-/// What is known of the rate of an air at one place.
+/// A measurement of the rate of an air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measured {
     /// The rate at which to send now.
     pub pace: BitRate,
     /// The rate.
     pub rate: BitRate,
-    /// Whether it is known, and not only a first guess that still grows.
+    /// True if the rate is known, and not only a first guess that still grows.
     pub is_settled: bool,
 }
 
-/// The weighted median of what has been measured: one destination that is wrong, or lies, moves it no further than to
-/// what its neighbours say.
+/// The weighted median of the measurements: a destination that is wrong, or lies, moves it at most to the values of its
+/// neighbours.
 #[derive(Debug)]
 pub(crate) struct Consensus {
     news: Vec<News>,
-    /// Those whose news may still count.
+    /// Destinations whose measurements may still count.
     recent: BTreeSet<usize>,
     /// Kept for its storage.
     known: Vec<(Measured, u64)>,
@@ -58,19 +58,19 @@ impl Consensus {
         }
     }
 
-    /// What is to be used.
+    /// Returns the agreed measurement.
     pub(crate) fn agreed(&self) -> Option<Measured> {
         self.agreed
     }
 
-    /// So much has been sent to a destination.
+    /// Records that `bytes` were sent to a destination.
     pub(crate) fn sent(&mut self, destination: usize, bytes: Bytes) {
         if let Some(news) = self.news.get_mut(destination) {
             news.sent += bytes.get();
         }
     }
 
-    /// A destination has measured something.
+    /// Records the measurement of a destination.
     pub(crate) fn told(&mut self, now: Instant, destination: usize, measured: Measured) {
         let Some(news) = self.news.get_mut(destination) else {
             return;
@@ -82,7 +82,7 @@ impl Consensus {
         self.agreed = self.median(now).or(Some(measured));
     }
 
-    /// The median of those that know the rate; where two halves stand against each other, that of the faster ones: a
+    /// Returns the median of the destinations that know the rate. If two halves disagree, returns the faster one: a
     /// pace that is too high is noticed.
     fn median(&mut self, now: Instant) -> Option<Measured> {
         let news = &self.news;

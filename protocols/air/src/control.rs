@@ -1,8 +1,9 @@
-//! How much may be outstanding on a hop that nobody has told anything of, and how fast it leaves.
+//! The limit of bytes in flight, and the pace, on a hop of unknown rate.
 //!
-//! What is outstanding is bounded by the rate at which bytes arrive, times the round trip without queues and the
-//! [wanted wait](wanted): a window, not a pace, so that a hop that stops carrying is not flooded. Where the queue turns
-//! out to be [others'](rivals), the window is that of one of them: `docs/decisions/0015-a-window.md`.
+//! The bytes in flight are limited to the rate at which bytes arrive, times the sum of the round trip without queues
+//! and the [wanted wait](wanted). This is a window, not only a pace, so that a hop that stops carrying is not flooded.
+//! If the queue turns out to be [others'](rivals), the window is that of one of them:
+//! `docs/decisions/0015-a-window.md`.
 
 mod advance;
 mod cubic;
@@ -18,36 +19,36 @@ use rivals::{Mode, Rivals};
 use units::{BitRate, Bytes, Duration, Instant};
 use wanted::WantedWait;
 
-/// The rate before anything is known: ten full frames in about 12 ms.
+/// Rate before any measurement: ten full frames in about 12 ms.
 const INITIAL: BitRate = BitRate::from_megabits(10);
-/// What may be outstanding before anything is known: a few initial windows of TCP.
+/// Window before any measurement, in bytes: a few initial windows of TCP.
 const INITIAL_WINDOW: u64 = 40 << 10;
-/// Slower than this is not believed.
+/// Least rate that is considered plausible.
 const LEAST: BitRate = BitRate::from_kilobits(4);
-/// A full frame on the wire, in bytes: what frames are taken for at first.
+/// A full frame on the wire, in bytes: the initial estimate of the frame size.
 const FRAME: u64 = 1_514;
-/// The mean size of frames forgets one part in so many with each.
+/// Divisor of the moving average of frame sizes.
 const FRAMES: u64 = 16;
-/// More frames than this that are lost together are lost in a fade.
+/// Number of frames lost together above which the loss counts as a fade.
 const FADE: u64 = 3;
-/// Bytes that tell whether it is the hop that delays them, and not a host that is busy.
+/// Bytes that must arrive late before a delay is attributed to the hop, and not to a busy host.
 const STRETCH: u64 = 4 * FRAME;
-/// Clocks and schedulers blur a time by so many microseconds.
+/// Noise of times by clocks and schedulers, in microseconds.
 const BLUR: i64 = 500;
-/// Frames that may always be outstanding.
+/// Number of frames that may always be in flight.
 const FRAMES_LEAST: u64 = 2;
-/// The round trip before it is known (RFC 9002 §6.2.2 has 333 ms).
+/// Round-trip time before any measurement (RFC 9002 §6.2.2 has 333 ms).
 const ROUND_TRIP: Duration = Duration::from_millis(333);
-/// A window's growth where the hop stays empty for 1, 2, 3, … rounds, in quarters.
+/// Growth of a window in quarters, if the hop stays empty for 1, 2, 3, … rounds.
 const GROWTH: [u64; 4] = [4, 5, 6, 8];
-/// A change of the window has had its effect after so many round trips.
+/// Number of round trips until a change of the window has its effect.
 const SETTLING: u64 = 4;
-/// How long a round takes beyond the round trip: half of the time over which the rate is measured.
+/// Duration of a round beyond the round trip: half of the time over which the rate is measured.
 const ROUND: Duration = Duration::from_millis(40);
-/// The smoothed rate moves one part in so many with each arrival.
+/// Divisor of the moving average of rates.
 const SMOOTHING: u64 = 8;
 
-/// What is known of a hop's rate and queue.
+/// Estimates of a hop's rate and queue.
 #[derive(Debug)]
 pub(crate) struct Control {
     delays: Delays,
@@ -57,44 +58,44 @@ pub(crate) struct Control {
     counts: Counts,
     rate: Option<BitRate>,
     smoothed: BitRate,
-    /// Bytes that may be outstanding.
+    /// Limit of bytes in flight.
     window: u64,
     heard: Option<Heard>,
     heard_at: Instant,
     times: Times,
-    /// A frame as they are of late, in bytes.
+    /// Mean size of recent frames, in bytes.
     frame: u64,
 }
 
-/// What the past decides of the window.
+/// Times that restrict changes of the window.
 #[derive(Debug, Default)]
 struct Times {
-    /// When the last great change of the window will have had its effect.
+    /// Time at which the last large change of the window will have its effect.
     settled_at: Instant,
-    /// The window is not lowered before.
+    /// Time before which the window is not lowered.
     held_until: Instant,
-    /// An empty hop is no cause to grow before: the window itself has emptied it.
+    /// Time before which an empty hop does not make the window grow: the window itself has emptied it.
     grows_from: Instant,
-    /// Since when the hop has been empty.
+    /// Time since which the hop has been empty.
     empty_since: Option<Instant>,
-    /// The window is smaller until then, as frames were marked.
+    /// End of the reduction of the window because frames were marked.
     marked_until: Instant,
 }
 
 /// Totals of bytes.
 #[derive(Debug, Default)]
 struct Counts {
-    /// Sent.
+    /// Bytes sent.
     sent: u64,
-    /// Sent when the sender had nothing more to send.
+    /// Bytes sent when the sender last ran out of data.
     idle: u64,
-    /// Lost.
+    /// Bytes lost.
     lost: u64,
-    /// Lost to a full queue.
+    /// Bytes lost to a full queue.
     dropped: u64,
-    /// Sent when the last overflow was noticed.
+    /// Bytes sent when the last overflow was noticed.
     overflow: u64,
-    /// Sent with the last transmission that arrived.
+    /// Bytes sent up to the last transmission that arrived.
     arrived: u64,
     /// The waits of the last arrivals, in microseconds.
     waits: [i64; 3],
@@ -133,22 +134,22 @@ impl Control {
             .max(self.smoothed)
     }
 
-    /// Returns whether a rate has been measured yet.
+    /// Returns true if a rate has been measured.
     pub(crate) fn has_measured(&self) -> bool {
         self.rate.is_some()
     }
 
-    /// Returns whether the rate still doubles, since nothing has been seen to wait.
+    /// Returns true if the rate still doubles, because no frame has been seen to wait.
     pub(crate) fn is_starting(&self) -> bool {
         matches!(self.rivals.mode, Mode::Starting)
     }
 
-    /// Returns whether others fill the queue of the hop, as far as is known.
+    /// Returns true if others seem to fill the queue of the hop.
     pub(crate) fn is_competing(&self) -> bool {
         matches!(self.rivals.mode, Mode::Competing(_))
     }
 
-    /// Returns how many bytes may be outstanding.
+    /// Returns the limit of bytes in flight.
     pub(crate) fn window(&self) -> u64 {
         let least = match self.rivals.mode {
             Mode::Testing(_) => 1,
@@ -157,12 +158,12 @@ impl Control {
         self.window.max(least * self.frame)
     }
 
-    /// Returns the size of a frame of late, in bytes.
+    /// Returns the mean size of recent frames, in bytes.
     pub(crate) fn frame(&self) -> u64 {
         self.frame
     }
 
-    /// Returns how long frames wait in the hop.
+    /// Returns the time that frames wait in the hop.
     pub(crate) fn queueing(&self) -> Duration {
         let wait = self.heard.map_or(0, |heard| heard.wait);
         Duration::from_micros(wait.max(0) as u64)
@@ -173,13 +174,13 @@ impl Control {
         self.unloaded() + self.queueing()
     }
 
-    /// Returns the round trip of what leaves behind so many outstanding bytes. What the last arrival waited for may
-    /// have been an outage, and nothing waits for longer than they take.
+    /// Returns the round-trip time of a frame sent behind `outstanding` bytes in flight. The last arrival may have
+    /// waited for an outage; no frame waits longer than these bytes take.
     pub(crate) fn round_trip_behind(&self, outstanding: Bytes) -> Duration {
         self.unloaded() + self.queueing().min(self.rate().time_for(outstanding))
     }
 
-    /// Returns the bytes that it holds beside its own.
+    /// Returns the number of bytes allocated, without the size of the type.
     pub(crate) fn memory(&self) -> usize {
         self.deliveries.memory()
     }
@@ -193,15 +194,15 @@ impl Control {
         rate.time_for(Bytes::new(self.frame))
     }
 
-    /// Returns the wait that is aimed at, in microseconds: what keeps the hop busy, and what its delays differ by.
+    /// Returns the wait to aim at, in microseconds: the one that keeps the hop busy, plus the variation of its delays.
     fn wanted_wait(&self) -> i64 {
         self.wanted.get(self.frame_time()) + self.delays.jitter() * 3 / 2
     }
 
-    /// Returns the rate at which frames leave while so many bytes are outstanding: it spreads what the window leaves
-    /// over a round trip.
+    /// Returns the rate at which frames leave while `outstanding` bytes are in flight: it spreads the rest of the
+    /// window over a round trip.
     pub(crate) fn pace(&self, outstanding: u64) -> BitRate {
-        // A start ends by a queue, so that a host that is late at times does not remain at what it could send.
+        // A start ends with a queue, so a host that is sometimes late does not stay at the rate that it could send.
         let least = if self.is_starting() { INITIAL } else { LEAST };
         let window = self.window();
         let wait = match self.rivals.mode {
@@ -215,24 +216,25 @@ impl Control {
         base.scaled(window + room, window).max(least)
     }
 
-    /// A frame of so many bytes is sent.
+    /// Records that a frame of `bytes` is sent.
     pub(crate) fn sent(&mut self, bytes: Bytes) {
         self.counts.sent += bytes.get();
         self.frame = (self.frame * (FRAMES - 1) + bytes.get()).div_ceil(FRAMES);
     }
 
-    /// The sender has nothing more to send: what arrives of what has left says only what the hop carries at least.
+    /// Records that the sender has nothing more to send: arrivals of what it sent before give only a lower bound of the
+    /// rate.
     pub(crate) fn idle(&mut self) {
         self.counts.idle = self.counts.sent;
     }
 
-    /// Another path is used from now on, whose delay is not known.
+    /// Records a change to another path, whose delay is unknown.
     pub(crate) fn path_changed(&mut self) {
         self.delays = Delays::default();
         self.heard = None;
     }
 
-    /// Learns from an arrival, while so many bytes are outstanding.
+    /// Updates the estimates by an arrival, while `outstanding` bytes are in flight.
     pub(crate) fn learn(&mut self, now: Instant, sample: &Sample, outstanding: u64) {
         let before = self.heard;
         let heard = self.delays.note(now, sample);
@@ -260,7 +262,7 @@ impl Control {
         let frame_time = self.frame_time();
         let empty = heard.wait < WantedWait::none(frame_time);
         let span = before.map_or(0, |before| heard.at - before.at);
-        // What had come to the hop before the one ahead of it left has kept it busy.
+        // Bytes that arrived at the hop before the previous ones left it have kept it busy.
         let busy = heard.wait + BLUR >= span;
         let measured = self.deliveries.note(now, arrived, busy, frame_time);
         let enough = self.deliveries.bytes() >= STRETCH;
@@ -284,7 +286,7 @@ impl Control {
         );
     }
 
-    /// The queue was too long: so many bytes were lost at it, or some were marked.
+    /// Handles a queue that was too long: `lost` bytes were lost at it, or some were marked.
     fn overflowed(&mut self, sample: &Sample, lost: u64) {
         self.counts.dropped += lost;
         if sample.sent_total >= self.counts.overflow {
@@ -317,7 +319,7 @@ impl Control {
         self.smoothed = BitRate::from_bits_per_second(smoothed).max(LEAST);
     }
 
-    /// Notes for how long the hop was empty.
+    /// Records the time for which the hop was empty.
     fn note_emptiness(
         &mut self,
         now: Instant,
@@ -325,15 +327,15 @@ impl Control {
         (span, bytes): (i64, u64),
     ) {
         let empty = empty && lost == 0;
-        // What the window itself or a fade leaves empty is no burst of the hop.
+        // A hop that the window itself or a fade left empty has no burst.
         let faded = lost > FADE * self.frame;
         if faded || self.growth() > GROWTH[0] || !matches!(self.rivals.mode, Mode::Alone) {
             self.times.settled_at = now + self.unloaded() * SETTLING;
         }
         if limited && now >= self.times.settled_at {
             let wait = self.heard.map_or(0, |heard| heard.wait);
-            // What waited for less than the time since those before it were served has come to an empty hop, so much
-            // later.
+            // A frame that waited for less than the time since the previous ones were served met an empty hop, which
+            // was empty for the difference.
             let peak = self.deliveries.peak().unwrap_or(self.smoothed);
             let before = Bytes::new(bytes.saturating_sub(self.frame));
             let busy = peak.time_for(before).as_micros() as i64;
@@ -351,7 +353,7 @@ impl Control {
         self.times.empty_since = counts.then(|| self.times.empty_since.unwrap_or(now));
     }
 
-    /// Returns by how much the window grows because the hop stays empty, in quarters.
+    /// Returns the growth of the window while the hop stays empty, in quarters.
     fn growth(&self) -> u64 {
         let Some(since) = self.times.empty_since else {
             return GROWTH[0];

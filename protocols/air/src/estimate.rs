@@ -1,13 +1,13 @@
 //! The rate of the hop, from the times at which frames arrive.
 //!
-//! Two things are measured from pairs of transmissions that arrived: how long the later one waited
-//! in the hop (its delay above the smallest of late), and at which rate the bytes between the two got
-//! through. While the wait grows, that rate is the hop's; otherwise it is only a lower bound. The pace is the
-//! rate, a little more while less than the wanted wait is measured, a little less while more is:
-//! a queue integrates, so this finds the rate exactly, whatever the measurement's bias.
+//! Pairs of transmissions that arrived give two measurements: the wait of the later one in the hop (its delay above the
+//! smallest recent one), and the rate at which the bytes between the two got through. While the wait grows, that rate
+//! is the hop's; otherwise it is only a lower bound. The pace is the rate, a little more while less than the wanted
+//! wait is measured, and a little less while more is measured. A queue integrates, so this finds the rate exactly,
+//! whatever the measurement's bias.
 //!
-//! *Start*: twice the measured rate until frames wait. *Growth*: the same correction; a quarter a round trip
-//! once the hop has stayed empty for some. *Idle*: the rate stays. *Application-limited*: lower bounds only raise it.
+//! *Start*: twice the measured rate until frames wait. *Growth*: the same correction; a quarter per round trip once the
+//! hop has stayed empty for some time. *Idle*: the rate stays. *Application-limited*: lower bounds only raise it.
 
 use std::collections::VecDeque;
 
@@ -16,50 +16,50 @@ use units::{BitRate, Bytes, Duration, Instant};
 
 use crate::BLIND_PACE;
 
-/// The rate before anything is known: ten full frames in about 12 ms.
+/// Rate before any measurement: ten full frames in about 12 ms.
 const INITIAL: BitRate = BitRate::from_megabits(10);
-/// Slower than this is not believed.
+/// Least rate that is considered plausible.
 const LEAST: BitRate = BitRate::from_kilobits(4);
-/// A full frame on the wire, in bytes: what frames are taken for at first.
+/// A full frame on the wire, in bytes: the initial estimate of the frame size.
 const FRAME: u64 = 1_514;
-/// The mean size of frames forgets one part in so many with each.
+/// Divisor of the moving average of frame sizes.
 const FRAMES: u64 = 16;
-/// The least wait that is aimed at: several times what clocks and schedulers blur.
+/// Least wanted wait: several times the noise of clocks and schedulers.
 const TARGET_MIN: Duration = Duration::from_millis(4);
-/// Arrivals that a measured rate spans, at least.
+/// Least time that a measured rate spans.
 const SPAN_MIN: Duration = Duration::from_millis(8);
-/// And a third of a round trip, but no more than this.
+/// The span is also a third of a round trip, but at most this.
 const SPAN_LONG: Duration = Duration::from_millis(40);
-/// An older arrival says nothing of the rate now.
+/// Age above which an arrival does not count for the present rate.
 const SPAN_MAX: Duration = Duration::from_millis(400);
-/// Arrivals remembered: more than fit in a span, unless the other end's clock stands still.
+/// Limit of remembered arrivals: more than fit in a span, unless the peer's clock stands still.
 const ARRIVALS_MAX: usize = 1_024;
-/// How long a smallest delay is remembered, at most twice: clocks drift, routes change.
+/// Memory of the smallest delay, at most twice as long: clocks drift, and routes change.
 const BASE_WINDOW: Duration = Duration::from_secs(10);
-/// The correction for the whole wanted wait takes so long, at least.
+/// Least time over which the whole wanted wait is corrected.
 const CORRECTION_MIN: Duration = Duration::from_millis(100);
-/// A wait grows if it does by one part in so many of the time that it is watched.
+/// Growth of a wait per time watched, as a divisor, above which it counts as growing.
 const GROWTH: i64 = 50;
-/// Growth of a wait, in microseconds, that is no noise.
+/// Growth of a wait, in microseconds, above which it is not noise.
 const STRETCH_MIN: i64 = 20_000;
-/// Bytes that arrived meanwhile, at least, for that to tell a rate: what delays a frame or two may be a host that is
-/// busy. The next arrival shows which.
+/// Least number of bytes that arrived meanwhile for a growing wait to give a rate: a delay of one or two frames may be
+/// caused by a busy host. The next arrival shows which.
 const STRETCHED_MIN: u64 = 6 * FRAME;
-/// A new measurement weighs one in so many.
+/// Divisor of the weight of a new measurement.
 const WEIGHT: u64 = 8;
 
 /// One arrival.
 #[derive(Debug, Clone, Copy)]
 struct Arrived {
-    /// When, by the other end's clock, unwrapped.
+    /// Arrival time by the peer's clock, unwrapped.
     at: i64,
     sent_total: u64,
-    /// From its departure by our clock; only differences mean anything.
+    /// Time since the departure by our clock; only differences are meaningful.
     delay: i64,
     wait: i64,
 }
 
-/// What is known of the hop's rate.
+/// Estimate of the hop's rate.
 #[derive(Debug)]
 pub(crate) struct Estimate {
     rate: BitRate,
@@ -69,17 +69,17 @@ pub(crate) struct Estimate {
     base: Base,
     wait: i64,
     drain_until: Instant,
-    /// Since when nothing worth mentioning waits in the hop.
+    /// Time since which nearly nothing waits in the hop.
     empty_since: Option<Instant>,
     measured: bool,
     stretched: bool,
-    /// The rate, if it was that which made the last arrival late: too little came with it to tell.
+    /// Rate if the rate made the last arrival late: too few bytes came with it to be sure.
     doubtful: Option<BitRate>,
-    /// A frame as they are of late, in bytes.
+    /// Mean size of recent frames, in bytes.
     frame: u64,
 }
 
-/// The smallest delay of late, in microseconds between two clocks that do not agree.
+/// The smallest recent delay, in microseconds between two clocks that do not agree.
 #[derive(Debug, Default)]
 struct Base {
     current: Option<i64>,
@@ -88,7 +88,7 @@ struct Base {
 }
 
 impl Base {
-    /// Notes a delay; returns the smallest, and whether a new window has begun.
+    /// Records a delay; returns the smallest, and true if a new window has begun.
     fn note(&mut self, now: Instant, delay: i64) -> (i64, bool) {
         let fresh = now.since(self.since) > BASE_WINDOW;
         if fresh {
@@ -124,43 +124,43 @@ impl Default for Estimate {
 }
 
 impl Estimate {
-    /// The rate of the hop.
+    /// Returns the rate of the hop.
     pub(crate) fn rate(&self) -> BitRate {
         self.rate
     }
 
-    /// Whether the rate still doubles, since nothing has been seen to wait.
+    /// Returns true if the rate still doubles, because no frame has been seen to wait.
     pub(crate) fn is_starting(&self) -> bool {
         self.starting
     }
 
-    /// Whether a rate has been measured yet.
+    /// Returns true if a rate has been measured.
     pub(crate) fn has_measured(&self) -> bool {
         self.measured
     }
 
-    /// Bytes that it holds beside its own.
+    /// Returns the number of bytes allocated, without the size of the type.
     pub(crate) fn memory(&self) -> usize {
         self.recent.capacity() * size_of::<Arrived>()
     }
 
-    /// The rate at which to send now.
+    /// Returns the rate at which to send now.
     pub(crate) fn pace(&self) -> BitRate {
         self.pace
     }
 
-    /// How long frames wait in the hop.
+    /// Returns the time that frames wait in the hop.
     pub(crate) fn queueing(&self) -> Duration {
         Duration::from_micros(self.wait.max(0) as u64)
     }
 
-    /// A frame of so many bytes is sent: a way that carries little but acknowledgements has other waits than
+    /// Records that a frame of `bytes` is sent: a path that carries little but acknowledgements has other waits than
     /// one that is full of data.
     pub(crate) fn sent(&mut self, bytes: Bytes) {
         self.frame = (self.frame * (FRAMES - 1) + bytes.get()).div_ceil(FRAMES);
     }
 
-    /// Learns from an arrival.
+    /// Updates the estimate by an arrival.
     pub(crate) fn learn(&mut self, now: Instant, sample: &Sample) {
         let at = self.unwrap(sample.arrival);
         let delay = at - sample.sent_at.since_origin().as_micros() as i64;
@@ -181,13 +181,13 @@ impl Estimate {
         }
         let target = self.target();
         if fresh && self.wait > 1_000 {
-            // Drained for as long as a quarter less takes to empty what waits, without feedback.
+            // Drained for as long as a rate that is a quarter lower takes to empty the queue, without feedback.
             self.drain_until = now + self.queueing() * 4;
         }
         self.correct(now, target, sample.round_trip);
     }
 
-    /// The other end's clock, from its low 32 bits of microseconds.
+    /// Returns the peer's clock, from its low 32 bits of microseconds.
     fn unwrap(&self, arrival: u32) -> i64 {
         let Some(last) = self.recent.back() else {
             return i64::from(arrival);
@@ -199,7 +199,7 @@ impl Estimate {
         TARGET_MIN.max(self.rate.time_for(Bytes::new(self.frame)).scaled(5, 4))
     }
 
-    /// The rate since the latest arrival that lies far enough back, and whether frames waited.
+    /// Returns the rate since the latest arrival that lies far enough back, and true if frames waited.
     fn measure(&mut self, now: &Arrived, round_trip: Duration) -> Option<(BitRate, bool)> {
         let frames = self.rate.time_for(Bytes::new(self.frame)) * 6;
         let span_min = SPAN_MIN.max(frames).max((round_trip / 3).min(SPAN_LONG));
@@ -226,11 +226,11 @@ impl Estimate {
         }
         let bytes = Bytes::new(now.sent_total.saturating_sub(first.sent_total));
         let rate = BitRate::of(bytes, Duration::from_micros(span as u64))?;
-        // A short wait that does not grow tells nothing of the rate: it may be the hop's own delay, taken
-        // for a wait because the smallest was noise.
+        // A short wait that does not grow gives no rate: it may be the hop's own delay, which counts as a wait because
+        // the smallest delay was noise.
         let growth = now.delay - first.delay;
         let grows = growth * GROWTH > span;
-        // What takes half as long again to arrive as to leave has met its bottleneck.
+        // A group of frames that takes half as long again to arrive as to leave has met its bottleneck.
         let late = growth * 2 > span && growth > STRETCH_MIN;
         self.stretched = late && bytes.get() >= STRETCHED_MIN;
         self.doubtful = (late && !self.stretched).then_some(rate);
@@ -246,7 +246,7 @@ impl Estimate {
             self.starting = false;
             self.rate = measured;
         } else if busy {
-            // What the full queue of the hop drops counts as sent, so a deep queue raises nothing.
+            // Bytes that the full queue of the hop drops count as sent, so a deep queue raises nothing.
             let deep = self.queueing() > self.target() * 2;
             let new = if deep { new.min(old) } else { new };
             let moved = old - old / WEIGHT + new / WEIGHT;

@@ -1,8 +1,8 @@
-//! One shared air: how fast it is, and when it is free.
+//! One shared air: its rate, and the times at which it is free.
 //!
-//! [`Air`] bounds what is outstanding by the rate of the hop, which it measures by the times at which frames *arrive*:
+//! [`Air`] limits the bytes in flight by the rate of the hop, which it measures by the times at which frames *arrive*:
 //! a loss on the air never lowers it, while a growing queue does. The queue thus stands in our own daemon and not in
-//! the hop, and whoever else fills that of the hop is met as an equal.
+//! the hop, and another sender that fills the queue of the hop gets an equal share.
 //!
 //! [`SharedAir`] is the air of several destinations, which take turns on it. The [`Air`] of each of them is then one
 //! [in turns](Air::in_turns): it measures the rate, and opens for its turns.
@@ -23,12 +23,12 @@ pub use shared::{AirStatus, SharedAir, Turn};
 use silence::Silence;
 use units::{BitRate, Bytes, Duration, Instant};
 
-/// What may be sent at the initial pace before any rate is measured: a few initial windows of TCP.
+/// Bytes that may be sent at the initial pace before any rate is measured: a few initial windows of TCP.
 const BLIND_MAX: Bytes = Bytes::kibi(40);
-/// The pace beyond it, until one is, and while what was measured is in doubt.
+/// Pace beyond [`BLIND_MAX`], until a rate is measured, and while the measurement is in doubt.
 const BLIND_PACE: BitRate = BitRate::from_kilobits(256);
 
-/// The rate of one medium, and when it is open to one sender.
+/// The rate of one medium, and the times at which one sender may use it.
 #[derive(Debug)]
 pub struct Air {
     law: Law,
@@ -36,12 +36,12 @@ pub struct Air {
     learned_at: Option<Instant>,
 }
 
-/// What decides when frames leave.
+/// The rule for when frames leave.
 #[derive(Debug)]
 enum Law {
-    /// A window, on an air of its own.
+    /// By a window, on an air of its own.
     Window(Box<Window>),
-    /// Turns, on an air that others use too.
+    /// In turns, on an air that others use too.
     Turns(Box<Turns>),
 }
 
@@ -50,7 +50,7 @@ enum Law {
 struct Turns {
     /// Number of bytes that may leave now.
     content: Option<Bytes>,
-    /// True if a frame may leave now that only acknowledges.
+    /// True if a frame that only acknowledges may leave now.
     acknowledgement: bool,
     /// The rate of the air, as its senders agree on it, once it is known.
     rate: Option<BitRate>,
@@ -59,20 +59,20 @@ struct Turns {
     blind: Bytes,
 }
 
-/// A window, and what is outstanding of it.
+/// A window, and the bytes in flight.
 #[derive(Debug, Default)]
 struct Window {
     pacer: Pacer,
     control: Control,
     silence: Silence,
-    /// Bytes on their way, as far as is known.
+    /// Estimated bytes in flight.
     outstanding: u64,
-    /// Bytes on their way that left on a former path.
+    /// Bytes in flight that left on a former path.
     forgiven: u64,
 }
 
 impl Air {
-    /// An air of `given` rate, or one whose rate is to be measured.
+    /// Creates an air of the `given` rate, or one that measures its rate.
     pub fn new(given: Option<BitRate>) -> Self {
         Self {
             law: Law::Window(Box::default()),
@@ -81,8 +81,8 @@ impl Air {
         }
     }
 
-    /// The same air, where others use it too: it is open only in [turns](Self::begin_turn), its rate is measured, and
-    /// nothing bounds what is outstanding.
+    /// Converts the air to one that others use too: it is open only in [turns](Self::begin_turn), its rate is measured,
+    /// and the bytes in flight have no limit.
     #[must_use]
     pub fn in_turns(self) -> Self {
         Self {
@@ -113,7 +113,7 @@ impl Air {
         }
     }
 
-    /// The path has changed: what was outstanding on the former one counts no more, and delays are measured anew.
+    /// Records a change of the path: bytes in flight on the former one no longer count, and delays are measured anew.
     pub fn path_changed(&mut self) {
         if let Law::Window(window) = &mut self.law {
             window.forgiven += window.outstanding;
@@ -122,7 +122,7 @@ impl Air {
         }
     }
 
-    /// Returns when a frame that only acknowledges may leave next; `None` before a turn begins.
+    /// Returns the next time at which a frame that only acknowledges may leave; `None` before a turn begins.
     pub fn free_at(&self) -> Option<Instant> {
         match &self.law {
             Law::Window(window) => Some(window.pacer.free_at()),
@@ -130,7 +130,7 @@ impl Air {
         }
     }
 
-    /// Returns when content may leave next; `None` before a turn begins.
+    /// Returns the next time at which content may leave; `None` before a turn begins.
     pub fn opens_at(&self) -> Option<Instant> {
         match &self.law {
             Law::Window(window) if self.given.is_none() => {
@@ -142,7 +142,7 @@ impl Air {
         }
     }
 
-    /// Returns how many bytes may go on the air now; `None` while it is busy, or while enough is outstanding.
+    /// Returns the number of bytes that may be sent now; `None` while the air is busy, or the window is full.
     pub fn grant(&self, now: Instant) -> Option<Bytes> {
         self.opens_at().filter(|opens_at| *opens_at <= now)?;
         match &self.law {
@@ -155,7 +155,7 @@ impl Air {
         }
     }
 
-    /// Returns the number of bytes that may be outstanding; it is without limit where no window bounds them.
+    /// Returns the limit of bytes in flight, which is the largest number if no window limits them.
     pub fn window(&self) -> u64 {
         match &self.law {
             Law::Window(window) if self.given.is_none() => window.control.window(),
@@ -163,7 +163,7 @@ impl Air {
         }
     }
 
-    /// So many bytes are on their way.
+    /// Sets the bytes in flight.
     pub fn set_outstanding(&mut self, bytes: Bytes) {
         if let Law::Window(window) = &mut self.law {
             window.forgiven = window.forgiven.min(bytes.get());
@@ -171,7 +171,7 @@ impl Air {
         }
     }
 
-    /// Bytes have gone on the air.
+    /// Records that `bytes` were sent.
     pub fn spent(&mut self, now: Instant, bytes: Bytes) {
         let pace = self.pace();
         match &mut self.law {
@@ -185,7 +185,7 @@ impl Air {
         }
     }
 
-    /// There is nothing more to send, although the air would take it.
+    /// Records that there is nothing more to send, although the air would take it.
     pub fn idle(&mut self) {
         if let Law::Window(window) = &mut self.law
             && window.outstanding < window.control.window()
@@ -194,7 +194,7 @@ impl Air {
         }
     }
 
-    /// Learns from the latest transmission that arrived.
+    /// Updates the measurements by the latest transmission that arrived.
     pub fn learn(&mut self, now: Instant, sample: &Sample) {
         match &mut self.law {
             Law::Window(window) => window.learn(now, sample),
@@ -203,7 +203,7 @@ impl Air {
         self.learned_at = Some(now);
     }
 
-    /// Returns when it learned last.
+    /// Returns the time of the last update by [`learn`](Self::learn).
     pub fn learned_at(&self) -> Option<Instant> {
         self.learned_at
     }
@@ -216,8 +216,8 @@ impl Air {
         })
     }
 
-    /// Returns the rate that queues before the air are to be sized for: the highest that the hop has had for some
-    /// seconds, as a sender that was told of a dip would leave the air idle behind it.
+    /// Returns the rate for sizing queues before the air: the highest that the hop has had for some seconds, because a
+    /// sender that is slowed down at a dip would leave the air idle after it.
     pub fn crest(&self) -> BitRate {
         self.given.unwrap_or_else(|| match &self.law {
             Law::Window(window) => window.control.crest(),
@@ -225,7 +225,7 @@ impl Air {
         })
     }
 
-    /// Returns whether the rate is known, and not only a first guess that still grows.
+    /// Returns true if the rate is known, and not only a first guess that still grows.
     pub fn is_settled(&self) -> bool {
         let is_starting = match &self.law {
             Law::Window(window) => window.control.is_starting(),
@@ -234,7 +234,7 @@ impl Air {
         self.given.is_some() || !is_starting
     }
 
-    /// Returns the rate of the hop where it is known; where several use it, that on which they agree.
+    /// Returns the rate of the hop if it is known; if several senders use it, the rate on which they agree.
     pub fn known_rate(&self) -> Option<BitRate> {
         match &self.law {
             Law::Window(_) => self.is_settled().then(|| self.rate()),
@@ -251,7 +251,7 @@ impl Air {
         })
     }
 
-    /// Returns what is known of its rate, once anything is.
+    /// Returns the measurement of its rate, if there is one.
     pub fn measured(&self) -> Option<Measured> {
         let has_measured = match &self.law {
             Law::Window(window) => window.control.has_measured(),
@@ -264,7 +264,7 @@ impl Air {
         })
     }
 
-    /// Returns the bytes that it holds.
+    /// Returns the number of bytes in memory.
     pub fn memory(&self) -> Bytes {
         let law = match &self.law {
             Law::Window(window) => size_of::<Window>() + window.control.memory(),
@@ -273,7 +273,7 @@ impl Air {
         Bytes::from(size_of::<Self>() + law)
     }
 
-    /// Returns whether others fill the queue of the hop, as far as is known.
+    /// Returns true if others seem to fill the queue of the hop.
     pub fn is_contended(&self) -> bool {
         match &self.law {
             Law::Window(window) => window.control.is_competing(),
@@ -281,7 +281,7 @@ impl Air {
         }
     }
 
-    /// Returns how long frames wait in the hop.
+    /// Returns the time that frames wait in the hop.
     pub fn queueing(&self) -> Duration {
         match &self.law {
             Law::Window(window) => window.control.queueing(),
@@ -298,7 +298,7 @@ impl Turns {
 }
 
 impl Window {
-    /// Returns when something may leave, as far as what is outstanding decides.
+    /// Returns the time at which something may leave, as far as the bytes in flight determine it.
     fn opens_at(&self, has_learned: bool) -> Instant {
         let window = self.control.window();
         if self.outstanding < window {

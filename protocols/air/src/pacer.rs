@@ -1,10 +1,10 @@
-//! When the air is free.
+//! The times at which the air is free.
 
 use units::{BitRate, Bytes, Duration, Instant};
 
-/// What one grant covers: short enough for choices to be fresh, long enough for batches.
+/// Time that one grant covers: short enough for fresh choices, long enough for batches.
 const SLOT: Duration = Duration::from_millis(2);
-/// A driver that wakes up late may make up for so much.
+/// Largest delay of a driver that it may make up for.
 const CATCH_UP: Duration = Duration::from_millis(4);
 
 /// Counts transmissions against a rate.
@@ -14,19 +14,19 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// When the air is free next.
+    /// Returns the next time at which the air is free.
     pub fn free_at(&self) -> Instant {
         self.free_at
     }
 
-    /// How many bytes may go on the air now, at `rate`; `None` while it is busy.
+    /// Returns the number of bytes that may be sent now, at `rate`; `None` while the air is busy.
     pub fn grant(&self, now: Instant, rate: BitRate) -> Option<Bytes> {
         let late = now.since(self.free_at).as_nanos().min(CATCH_UP.as_nanos());
         let span = SLOT + Duration::from_nanos(late);
         (now >= self.free_at).then(|| rate.bytes_in(span).max(Bytes::new(1)))
     }
 
-    /// Bytes have gone on the air, at `rate`.
+    /// Records that `bytes` were sent at `rate`.
     pub fn spent(&mut self, now: Instant, bytes: Bytes, rate: BitRate) {
         self.free_at = self.free_at.max(now - CATCH_UP) + rate.time_for(bytes);
     }

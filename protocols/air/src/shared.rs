@@ -10,63 +10,63 @@ use units::{BitRate, Bytes, Duration, Instant, Probability};
 use crate::consensus::{Consensus, Measured};
 use crate::{Air, Pacer};
 
-/// What comes within so long is taken to have come together.
+/// Time within which arrivals count as simultaneous.
 const GRAIN: Duration = Duration::from_millis(1);
-/// Airtime counts half as much in a share after so long.
+/// Time after which airtime counts half in a share.
 const HALVED: Duration = Duration::from_secs(5);
 
-/// The pacer and the scheduler of an air: it says who may send next, and how much.
+/// The pacer and the scheduler of an air, which decide who may send next, and how much.
 #[derive(Debug)]
 pub struct SharedAir {
     pacer: Pacer,
     scheduler: Scheduler,
     consensus: Consensus,
-    /// When airtime was halved last.
+    /// Time at which airtime was last halved.
     halved: Instant,
-    /// The scheduler knows that the air is free, and has not used it.
+    /// True if the scheduler was notified that the air is free, and has not used it.
     offered: bool,
-    /// Bytes sent in all.
+    /// Number of bytes sent so far.
     used: u64,
     lines: Vec<Line>,
 }
 
-/// What is known of one destination.
+/// State of one destination.
 #[derive(Debug, Default)]
 struct Line {
-    /// When how much came that still waits, oldest first.
+    /// Waiting bytes with the time at which they came, oldest first.
     came: VecDeque<(Instant, u64)>,
     bytes: u64,
-    /// What was sent in all when this destination was last told of it.
+    /// Number of bytes sent on the air when this destination last got a turn.
     seen: u64,
-    /// For how long the air was used for it of late.
+    /// Recent airtime of the destination.
     airtime: Duration,
 }
 
-/// How one destination fares on an air that it shares.
+/// Status of one destination on a shared air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AirStatus {
-    /// What was done for it, and what is known of its channel.
+    /// Status of its scheduling and channel.
     #[serde(flatten)]
     pub scheduling: scheduler::Status,
-    /// Its part of the time for which the air was used of late; nothing if it was not used.
+    /// Its share of the recent airtime; zero if the air was not used.
     pub airtime_share: Probability,
-    /// How long the oldest of what waits for it has waited.
+    /// Age of the oldest bytes that wait for it.
     pub queue_delay: Duration,
 }
 
-/// Who may send.
+/// A turn to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// The destination's number.
+    /// Number of the destination.
     pub destination: usize,
-    /// How much may be sent to it.
+    /// Number of bytes that may be sent to it.
     pub bytes: Bytes,
-    /// How much was sent to others since its last turn.
+    /// Number of bytes sent to others since its last turn.
     pub elsewhere: Bytes,
 }
 
 impl Line {
-    /// So much waits now; returns since when the oldest of it does.
+    /// Sets the number of waiting bytes; returns the time at which the oldest came.
     fn waits(&mut self, now: Instant, bytes: u64) -> Instant {
         if bytes > self.bytes {
             let more = bytes - self.bytes;
@@ -94,7 +94,7 @@ impl Line {
 }
 
 impl SharedAir {
-    /// An air of so many destinations as there are weights.
+    /// Creates an air with one destination for each weight.
     pub fn new(config: &Config, weights: &[u16]) -> Self {
         let mut scheduler = Scheduler::new(config);
         for (destination, weight) in (0..=u16::MAX).map(Destination).zip(weights.iter().copied()) {
@@ -115,7 +115,7 @@ impl SharedAir {
         }
     }
 
-    /// How a destination fares.
+    /// Returns the status of a destination.
     pub fn status(&self, now: Instant, destination: usize) -> Option<AirStatus> {
         let line = self.lines.get(destination)?;
         let all: u64 = self.lines.iter().map(|line| line.airtime.as_nanos()).sum();
@@ -127,20 +127,20 @@ impl SharedAir {
         })
     }
 
-    /// The rate of the air, as its destinations agree on it; nothing if nobody has measured any.
+    /// Returns the rate of the air on which its destinations agree; `None` if none has measured any.
     pub fn measured(&self) -> Option<Measured> {
         self.consensus.agreed()
     }
 
-    /// A destination has learned of the air.
+    /// Records what a destination has measured on the air.
     pub fn learned(&mut self, now: Instant, destination: usize, air: &Air) {
         if let Some(measured) = air.measured() {
             self.consensus.told(now, destination, measured);
         }
     }
 
-    /// So many bytes wait for a destination; a turn may be of use to it without any, for repairs, or of none with some,
-    /// while its channel is only probed.
+    /// Sets the number of bytes that wait for a destination. It may want a turn without any, for repairs, or want none
+    /// with some, while its channel is only probed.
     pub fn waits(&mut self, now: Instant, destination: usize, queued: Bytes, wanted: bool) {
         let Some(line) = self.lines.get_mut(destination) else {
             return;
@@ -156,13 +156,13 @@ impl SharedAir {
         self.scheduler.handle_input(now, queue);
     }
 
-    /// Nothing that was sent to a destination of late is acknowledged.
+    /// Records that a destination has not acknowledged anything of late.
     pub fn is_silent(&mut self, now: Instant, destination: usize) {
         let (cause, given_up) = (Cause::Fade, false);
         self.ended(now, destination, Outcome::Missing { cause, given_up });
     }
 
-    /// After a silence something is acknowledged again.
+    /// Records that a destination acknowledges again after a silence.
     pub fn is_heard(&mut self, now: Instant, destination: usize) {
         self.ended(now, destination, Outcome::Delivered);
     }
@@ -176,7 +176,8 @@ impl SharedAir {
         self.scheduler.handle_input(now, ended);
     }
 
-    /// Who may send now, on an air of that rate. Whatever is sent then must be told by [`spent`](Self::spent).
+    /// Returns the next turn, if there is one, on an air of this rate. Report all that is sent then by
+    /// [`spent`](Self::spent).
     pub fn turn(&mut self, now: Instant, rate: BitRate) -> Option<Turn> {
         let grant = self.pacer.grant(now, rate)?;
         if !self.offered {
@@ -201,7 +202,7 @@ impl SharedAir {
         })
     }
 
-    /// So many bytes were sent to a destination, on an air of that rate.
+    /// Records that `bytes` were sent to a destination, on an air of this rate.
     pub fn spent(&mut self, now: Instant, destination: usize, bytes: Bytes, rate: BitRate) {
         self.pacer.spent(now, bytes, rate);
         self.used += bytes.get();
@@ -224,22 +225,23 @@ impl SharedAir {
         self.scheduler.handle_input(now, sent);
     }
 
-    /// When there can be a turn for those who wait for one; `None` if they get none until something changes.
+    /// Returns the time of the next turn for the destinations that wait for one; `None` if there is none until
+    /// something changes.
     pub fn turn_at(&self) -> Option<Instant> {
         (!self.offered).then(|| self.pacer.free_at())
     }
 
-    /// When the air is free. Those who only acknowledge wait for no turn.
+    /// Returns the time at which the air is free. Frames that only acknowledge wait for no turn.
     pub fn free_at(&self) -> Instant {
         self.pacer.free_at()
     }
 
-    /// Acts on what has come due.
+    /// Handles what is due.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.scheduler.handle_timeout(now);
     }
 
-    /// When something is due besides turns.
+    /// Returns the time at which something is due besides turns.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.scheduler.poll_timeout()
     }

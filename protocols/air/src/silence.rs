@@ -1,39 +1,39 @@
-//! What may leave while nothing is acknowledged.
+//! Transmissions that are permitted while no acknowledgement arrives.
 //!
-//! In an outage frames wait in the hop, and whatever is added only makes them wait longer; in a fade they are gone, and
-//! the next ones probe its end. Which of the two a silence is shows only behind it, so the last one decides.
+//! In an outage frames wait in the hop, and every further one only makes them wait longer. In a fade they are lost, and
+//! the next ones probe for its end. Only its end shows which of the two a silence was, so the last one decides.
 
 use units::{BitRate, Bytes, Duration, Instant};
 
-/// A silence lasts for one and a half round trips and this.
+/// Time beyond one and a half round trips after which a silence begins.
 const DELAYED: Duration = Duration::from_millis(25);
-/// A fade may last for so many times as long as those before.
+/// Factor by which a fade may last longer than earlier ones.
 const BEYOND: u64 = 4;
-/// Acknowledgements of a busy hop are not further apart.
+/// Longest time between acknowledgements on a busy hop.
 const GRACE: Duration = Duration::from_millis(7);
-/// How often a frame may leave in an outage, at least.
+/// Longest time between frames in an outage.
 const PROBES: Duration = Duration::from_millis(5);
-/// While an outage grows by a factor of e, one part in so many may leave of what the hop carries in its round trip and
-/// this time.
+/// Divisor of the bytes that may leave while an outage grows by a factor of e, out of those that the hop carries in its
+/// round trip and this time.
 const PROBED: u64 = 2;
 const FILL: Duration = Duration::from_millis(200);
-/// The first silence may be a fade of so long.
+/// Assumed duration of a fade at the first silence.
 const SWALLOWED: Duration = Duration::from_millis(50);
-/// The patience before anything was heard.
+/// Timeout before anything was received.
 const UNKNOWN: Duration = Duration::from_millis(500);
 
-/// What is known of silences.
+/// State of the detection of silences.
 #[derive(Debug)]
 pub(crate) struct Silence {
-    /// Since when nothing new was heard.
+    /// Time since which nothing new was received.
     since: Option<Instant>,
     next_probe: Instant,
-    /// How far acknowledgements lie apart at most.
+    /// Largest recent time between acknowledgements.
     grace: Duration,
-    /// How long the last silence was in which frames were lost and none waited: so long they may go on to leave, since
-    /// more of them would have done no harm. Unknown before the first silence.
+    /// Duration of the last silence in which frames were lost and none waited: frames may continue to leave for this
+    /// long, since more of them would have done no harm. `None` before the first silence.
     swallowed: Option<Duration>,
-    /// Bytes that were lost before.
+    /// Number of bytes lost before.
     lost: u64,
 }
 
@@ -53,13 +53,13 @@ fn patience(round_trip: Option<Duration>) -> Duration {
     round_trip.map_or(UNKNOWN, |round_trip| round_trip.scaled(3, 2) + DELAYED)
 }
 
-/// A frame that was sent, and the hop at that time.
+/// A frame to send, and the state of the hop at that time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sent {
     pub(crate) bytes: Bytes,
     /// Time that a full frame takes.
     pub(crate) frame: Duration,
-    /// Number of bytes in flight, and of those that may be.
+    /// Number of bytes in flight, and their limit.
     pub(crate) outstanding: u64,
     pub(crate) window: u64,
     pub(crate) rate: BitRate,
@@ -67,8 +67,8 @@ pub(crate) struct Sent {
 }
 
 impl Silence {
-    /// Something was heard that had waited for so long in the hop, where a round trip takes so long and so many bytes
-    /// may be outstanding; so many were lost in all.
+    /// Records that an acknowledgement arrived for a frame that waited in the hop, with the round-trip time, the window
+    /// in bytes, and the total of lost bytes.
     pub(crate) fn heard(
         &mut self,
         now: Instant,
@@ -90,7 +90,7 @@ impl Silence {
         self.since = Some(now);
     }
 
-    /// Notes that something was sent.
+    /// Records that a frame was sent.
     pub(crate) fn sent(&mut self, now: Instant, sent: &Sent) {
         let Sent {
             bytes,
@@ -105,7 +105,7 @@ impl Silence {
         if outstanding == 0 {
             self.since = Some(now);
         }
-        // Acknowledgements that leave meanwhile put no probe off.
+        // Frames that only acknowledge do not delay a probe.
         if outstanding >= window && now >= self.next_probe {
             let lasted = self.since.map_or(Duration::ZERO, |since| now.since(since));
             let fill = rate.bytes_in(round_trip + FILL);
@@ -114,8 +114,8 @@ impl Silence {
         }
     }
 
-    /// Returns when something may leave although so many bytes are outstanding, more than may be, on a hop whose rate
-    /// is known or `starts` to be.
+    /// Returns the time at which a frame may leave although more than the window is in flight, on a hop whose rate is
+    /// known, or which `starts`.
     pub(crate) fn opens_at(
         &self,
         outstanding: u64,
@@ -125,7 +125,7 @@ impl Silence {
     ) -> Instant {
         let since = self.since.unwrap_or(Instant::ZERO);
         if let Some(round_trip) = round_trip {
-            // What left more than a round trip ago is gone, and the hop takes as much again.
+            // Frames that left more than a round trip ago are lost, and the hop takes as many again.
             let beyond = outstanding.saturating_sub(window);
             let gone = round_trip.scaled(beyond, window.max(1));
             let unknown = if starts { Duration::ZERO } else { SWALLOWED };

@@ -1,10 +1,10 @@
-//! How many bytes one READ or WRITE moves.
+//! The number of bytes that one READ or WRITE moves.
 //!
-//! A block crosses as one datagram, which is lost with any of its fragments; a larger one is lost more often, and costs
-//! more to send again, but asks for fewer answers. Dube, Rais and Tripathi found 4,096 bytes best on their hop, where
-//! 8,192 overran a receiver. `auto` goes by what is measured: the bytes of a block over the time that it takes until it
-//! is answered, repeats included. It tries the next larger size now and then, and the next smaller one where many
-//! blocks are lost, and takes one that moves more; what it has not seen much of it expects from the size at present.
+//! A block crosses as one datagram, which is lost if any of its fragments is lost. A larger block is lost more often
+//! and costs more to retransmit, but needs fewer replies. Dube, Rais and Tripathi found 4,096 bytes best on their hop,
+//! where 8,192 overran a receiver. `auto` uses measurements: the bytes of a block divided by the time until its reply,
+//! retransmissions included. Now and then it tries the next larger size, and the next smaller one if many blocks are
+//! lost. It changes to a size that moves more. For a size with few measurements it estimates from the present size.
 
 use rpc::Transport;
 use units::Duration;
@@ -12,52 +12,52 @@ use units::Duration;
 use crate::BlockSize;
 use crate::config::{BLOCK_MAX, BLOCK_MIN};
 
-/// What `auto` begins with over datagrams: the papers' best.
+/// Initial size of `auto` over datagrams: the papers' best.
 const BEGIN: u32 = 4_096;
-/// The sizes that it chooses from: 1,024 doubled.
+/// Number of sizes to choose from: 1,024 and its doubles.
 const SIZES: usize = (BLOCK_MAX / BLOCK_MIN).ilog2() as usize + 1;
 /// Blocks after which a size is judged.
 const ROUND: u32 = 16;
-/// What is known of a size counts half when so many blocks are known.
+/// Number of blocks of a size at which its counters are halved.
 const MEMORY: u32 = 512;
-/// The losses that are to be expected count as much as so many blocks.
+/// Weight of the expected losses, in blocks.
 const EXPECTED: u64 = 24;
-/// Another size must promise so much more to be taken, in percent.
+/// Least gain for which another size is chosen, in percent.
 const GAIN: u64 = 3;
-/// Answers that another size must have had to be taken: a larger one, and a smaller one.
+/// Replies needed before another size is chosen: a larger one, and a smaller one.
 const TRIALS: u32 = 4;
 const TRIALS_OF_SMALLER: u32 = 16;
-/// After so many, a larger size is tried on only if it seems better.
+/// Trials after which a larger size is tried further only if it seems better.
 const FIRST_TRIALS: u32 = 2;
-/// That another size seemed worse may have been chance: it is tried on until it has had one of so many blocks.
+/// Trials of a size that seemed worse, perhaps by chance, go on until it has a share of 1 in this number of blocks.
 const TRIED_ON: u32 = 8;
-/// A larger size is tried by a block in so many.
+/// Interval of trials of a larger size, in blocks.
 const EVERY: u32 = 2;
-/// Repeats of a block, in a million: below the first, hardly any are lost; beyond the second, a smaller size may be
-/// better; and a larger one is not tried if the third is to be expected.
+/// Retransmissions of a block, in a million. Below the first, hardly any are lost. Above the second, a smaller size may
+/// be better. If the third is expected, a larger size is not tried.
 const FEW: u64 = 20_000;
 const MANY: u64 = 50_000;
 const MOST: u64 = 500_000;
-/// Rounds after which what is known of other sizes counts half.
+/// Rounds after which the measurements of other sizes count half.
 const FORGETTING: u32 = 64;
 
-/// What a block took that was answered.
+/// Cost of a block that was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cost {
-    /// How often it was sent.
+    /// Number of transmissions.
     pub(crate) copies: u32,
-    /// From sending it first to the answer.
+    /// Time from the first transmission to the reply.
     pub(crate) elapsed: Duration,
-    /// From sending it last to the answer.
+    /// Time from the last transmission to the reply.
     pub(crate) since_last: Duration,
 }
 
-/// What is known of blocks of one size.
+/// Measurements of blocks of one size.
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     blocks: u32,
     losses: u32,
-    /// How long one takes that is not lost.
+    /// Time until the reply to a block that is not lost.
     time: Option<Duration>,
 }
 
@@ -72,19 +72,19 @@ impl Known {
 #[derive(Debug, Clone)]
 pub(crate) struct BlockChoice {
     rule: BlockSize,
-    /// The size at present, as an index: 1,024 doubled so often.
+    /// The present size, as an index: the number of times that 1,024 is doubled.
     size: usize,
     known: [Known; SIZES],
-    /// How long a loss holds a block up.
+    /// Delay of a block by one loss.
     wait: Option<Duration>,
     answers: u32,
     rounds: u32,
-    /// Larger blocks that are tried at present, and blocks since the last was sent.
+    /// Larger blocks on trial at present, and blocks since the last of them was sent.
     trials: u32,
     since: u32,
 }
 
-/// A part `share` of a thousand nearer to what is new.
+/// Returns `old` moved towards `new` by `share` thousandths.
 fn nearer(old: Option<Duration>, new: Duration, share: u64) -> Duration {
     let old = old.unwrap_or(new);
     old.scaled(1_000 - share, 1_000) + new.scaled(share, 1_000)
@@ -98,7 +98,7 @@ impl BlockChoice {
     pub(crate) fn new(rule: BlockSize, transport: Transport) -> Self {
         let begin = match transport {
             Transport::Datagrams => BEGIN,
-            // A stream repairs its own losses: there is no reason for less.
+            // A stream repairs its own losses, so a smaller block has no advantage.
             Transport::Stream => BLOCK_MAX,
         };
         Self {
@@ -113,7 +113,7 @@ impl BlockChoice {
         }
     }
 
-    /// The size at present, in bytes.
+    /// Returns the present size, in bytes.
     pub(crate) fn bytes(&self) -> u32 {
         match self.rule {
             BlockSize::Fixed(size) => size,
@@ -121,13 +121,13 @@ impl BlockChoice {
         }
     }
 
-    /// How long a block takes at present that is not lost.
+    /// Returns the present time until the reply to a block that is not lost.
     pub(crate) fn time(&self) -> Option<Duration> {
         self.known[self.size].time
     }
 
-    /// The size that the next block is to have, in bytes, where the server takes blocks of so many; no larger one than
-    /// at present if it is not to grow.
+    /// Returns the size of the next block in bytes, at most `limit` (of the server), and at most the present size
+    /// unless it `may_grow`.
     pub(crate) fn next(&self, limit: u32, may_grow: bool) -> u32 {
         let larger = if may_grow { self.size + 1 } else { SIZES };
         let neighbours = [larger, self.size.wrapping_sub(1)];
@@ -139,7 +139,7 @@ impl BlockChoice {
         trial.map_or(self.bytes().min(limit), bytes)
     }
 
-    /// Answers that another size must have had to be taken.
+    /// Returns the replies needed before another size is chosen.
     fn trials(&self, size: usize) -> u32 {
         if size < self.size {
             TRIALS_OF_SMALLER
@@ -148,7 +148,7 @@ impl BlockChoice {
         }
     }
 
-    /// Whether a size is to be tried with the next block.
+    /// Returns true if a size should be tried with the next block.
     fn is_worth(&self, size: usize) -> bool {
         let (here, there) = (self.known[self.size], self.known[size]);
         if here.blocks < TRIALS {
@@ -159,7 +159,7 @@ impl BlockChoice {
         if size < self.size {
             return lost > MANY && (there.blocks < TRIALS_OF_SMALLER || is_rare);
         }
-        // Where some are lost, larger ones are tried one at a time: little waits for one that is never answered.
+        // If some are lost, larger ones are tried one at a time, so that little waits for one that is never answered.
         let at_once = if lost < FEW { TRIALS } else { 1 };
         let is_due = self.trials < at_once && self.since >= EVERY;
         let is_promising = there.blocks < FIRST_TRIALS || self.is_better(size);
@@ -167,7 +167,7 @@ impl BlockChoice {
         is_due && is_open && self.expected(size) < MOST
     }
 
-    /// A block of so many bytes was sent.
+    /// Records that a block of `length` bytes was sent.
     pub(crate) fn sent(&mut self, length: u32) {
         self.since = self.since.saturating_add(1);
         if length > bytes(self.size) {
@@ -176,7 +176,7 @@ impl BlockChoice {
         }
     }
 
-    /// A block of so many bytes is no longer on its way; if it was answered, what that took.
+    /// Records that a block of `length` bytes is no longer in flight; `cost` if it was answered.
     pub(crate) fn ended(&mut self, length: u32, cost: Option<Cost>) {
         if length > bytes(self.size) {
             self.trials = self.trials.saturating_sub(1);
@@ -207,7 +207,7 @@ impl BlockChoice {
         let Cost {
             copies, elapsed, ..
         } = cost;
-        // A larger block takes longer than those by which calls are waited for, and is then asked for twice, in vain.
+        // A larger block takes longer than the timeout of calls allows for, and is then sent twice in vain.
         let losses = if !self.is_late(size, cost) {
             copies.saturating_sub(1)
         } else if copies == 2 {
@@ -231,14 +231,14 @@ impl BlockChoice {
         }
     }
 
-    /// Whether the answer came so soon after the last copy that it is one to an earlier copy.
+    /// Returns true if the reply came so soon after the last transmission that it belongs to an earlier one.
     fn is_late(&self, size: usize, cost: Cost) -> bool {
         let smaller = self.known[size.min(self.size)].time;
         let usual = self.known[size].time.or(smaller);
         cost.copies > 1 && usual.is_some_and(|usual| cost.since_last < usual.scaled(3, 4))
     }
 
-    /// Time to judge the neighbours by what is known of them, and to forget.
+    /// Compares the neighbouring sizes by their measurements, and lets old measurements fade.
     fn end_round(&mut self) {
         self.rounds += 1;
         if self.rounds.is_multiple_of(FORGETTING) {
@@ -262,36 +262,37 @@ impl BlockChoice {
         }
     }
 
-    /// Whether another size promises more than this one.
+    /// Returns true if another size promises more than this one.
     fn is_better(&self, other: usize) -> bool {
         let here = self.promise(self.size).unwrap_or_default();
         let there = self.promise(other).unwrap_or_default();
         there * 100 > here * (100 + GAIN)
     }
 
-    /// Repeats of a block, in a million, that were seen.
+    /// Returns the measured retransmissions of a block, in a million.
     fn seen(&self, size: usize) -> Option<u64> {
         let known = self.known.get(size).filter(|known| known.blocks > 0)?;
         Some(u64::from(known.losses) * 1_000_000 / u64::from(known.blocks))
     }
 
-    /// Repeats of a block, in a million, that are to be expected at another size: half as many more for blocks twice as
-    /// long. A fade takes those that are on their way when it begins, twice as many then, and those that are sent into
-    /// it, as many as ever.
+    /// Returns the expected retransmissions of a block of another size, in a million: half as many more for blocks
+    /// twice as long. A fade takes those in flight when it begins, of which there are twice as many bytes, and those
+    /// sent into it, which are as many as ever.
     fn expected(&self, size: usize) -> u64 {
         let here = self.seen(self.size).unwrap_or_default();
         let smaller = (size..self.size).fold(here, |lost, _| lost * 2 / 3);
         (self.size..size).fold(smaller, |lost, _| lost * 3 / 2)
     }
 
-    /// Repeats of a block, in a million: those that were seen, and until these are many, those to be expected.
+    /// Returns the retransmissions of a block, in a million: the measured ones, mixed with the expected ones until
+    /// there are many measurements.
     fn repeats(&self, size: usize) -> u64 {
         let known = self.known[size];
         let seen = u64::from(known.losses) * 1_000_000;
         (seen + self.expected(size) * EXPECTED) / (u64::from(known.blocks) + EXPECTED)
     }
 
-    /// How many bytes of such blocks are moved in a second, by what is known and what is to be expected.
+    /// Returns the estimated bytes per second of blocks of this size, from measurements and expectations.
     fn promise(&self, size: usize) -> Option<u64> {
         let time = self.known[size].time.or_else(|| self.expected_time(size))?;
         let wait = self.wait.unwrap_or(time * 2);
@@ -299,7 +300,7 @@ impl BlockChoice {
         Some(u64::from(bytes(size)) * 1_000_000_000 / takes.as_nanos().max(1))
     }
 
-    /// How long a block of a size takes of which none was seen: a part of the time is the same for all.
+    /// Returns the expected time of a block of a size without measurements: a part of the time is the same for all.
     fn expected_time(&self, size: usize) -> Option<Duration> {
         let time = self.known[self.size].time?;
         let (here, there) = (u64::from(bytes(self.size)), u64::from(bytes(size)));

@@ -1,4 +1,4 @@
-//! The machine.
+//! The state machine of the client.
 
 mod alarms;
 mod ask;
@@ -32,22 +32,22 @@ use alarms::{Alarm, Alarms};
 use ask::Sent;
 use request::{Running, Stage};
 
-/// Files and directories of which something is remembered, about.
+/// Approximate limit of the files and directories that are remembered.
 const NODES_MAX: usize = 65_536;
 
-/// A file that is open.
+/// An open file.
 #[derive(Debug, Clone)]
 struct Opening {
     file: FileHandle,
     caller: Arc<Credentials>,
-    /// Errors of writes that were told here, or before it was opened.
+    /// Number of write errors that were reported at this opening, or occurred before it.
     errors_told: u64,
 }
 
-/// One end of the conversation with one server of files: the one that asks.
+/// The client of one server of files.
 ///
 /// # Panics
-/// When a request is made with the ticket of one that has not ended.
+/// If a request has the ticket of one that has not ended.
 #[derive(Debug, Clone)]
 pub struct Client {
     config: Config,
@@ -59,7 +59,7 @@ pub struct Client {
     blocks: Blocks,
     written: Written,
     alarms: Alarms,
-    /// For what must not come twice: verifiers of CREATE, names of removed files.
+    /// Source of unique values: verifiers of CREATE, names of removed files.
     unique: RandomStream,
     outputs: VecDeque<Output>,
     counters: Counters,
@@ -69,21 +69,21 @@ pub struct Client {
 #[derive(Debug, Clone)]
 struct Calls {
     rpc: rpc::Client,
-    /// Calls that wait for their answers.
+    /// Calls that wait for their replies.
     sent: BTreeMap<u64, Sent>,
     /// Number of calls made so far.
     made: u64,
 }
 
-/// The files that are open.
+/// The open files.
 #[derive(Debug, Clone, Default)]
 struct Openings {
     open: BTreeMap<OpenFile, Opening>,
-    /// Number of openings so far.
+    /// Number of files opened so far.
     made: u64,
 }
 
-/// Blocks of files on their way, and their sizes.
+/// Blocks in flight, and their sizes.
 #[derive(Debug, Clone)]
 struct Blocks {
     window: BlockWindow,
@@ -110,11 +110,11 @@ struct Written {
 }
 
 impl Client {
-    /// A client of a server with these limits. `rpc` is what made the first calls, if there were any: the server knows
-    /// it by its port and its transactions. What must be unique comes from the stream "files" of `seed`.
+    /// Creates a client of a server with these limits. `rpc` made the first calls, if there were any: the server knows
+    /// it by its port and its transactions. Unique values come from the stream "files" of `seed`.
     ///
     /// # Errors
-    /// What is wrong with the configuration ([`Config::check`]).
+    /// Returns an error if the configuration is invalid ([`Config::check`]).
     pub fn new(
         config: Config,
         server: ServerLimits,
@@ -148,42 +148,42 @@ impl Client {
         })
     }
 
-    /// What its calls have cost so far.
+    /// Returns the counters of its calls.
     pub fn calls(&self) -> rpc::Counters {
         self.calls.rpc.counters()
     }
 
-    /// What it has done so far.
+    /// Returns its counters.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Since when the server is silent, if that was said ([`Output::Silent`]).
+    /// Returns the start of the server's silence, if it was reported ([`Output::Silent`]).
     pub fn silent_since(&self) -> Option<Instant> {
         self.calls.rpc.silent_since()
     }
 
-    /// What was written and is not safe at the server, with what it takes to keep it, in bytes.
+    /// Returns the bytes taken by written data that are not safe at the server, with their overhead.
     pub fn unsafe_bytes(&self) -> u64 {
         self.written.kept
     }
 
-    /// How many files have such data.
+    /// Returns the number of files with such data.
     pub fn unsafe_files(&self) -> usize {
         self.written.unsafe_files.len()
     }
 
-    /// Requests that have not ended.
+    /// Returns the number of requests that have not ended.
     pub fn waiting(&self) -> usize {
         self.requests.len()
     }
 
-    /// The size of blocks that it reads and writes at present, in bytes.
+    /// Returns the present block sizes of reads and writes, in bytes.
     pub fn block_sizes(&self) -> (u32, u32) {
         (self.read_block(), self.write_block())
     }
 
-    /// How many blocks may be on their way at present.
+    /// Returns the number of blocks that may be in flight at present.
     pub fn window(&self) -> u64 {
         self.blocks.window.limit()
     }
@@ -207,7 +207,7 @@ impl Client {
         self.begin(now, ticket);
     }
 
-    /// Starts with a request, or starts again.
+    /// Starts a request, or starts it again.
     fn begin(&mut self, now: Instant, ticket: Ticket) {
         let Some(running) = self.requests.get(&ticket) else {
             return;
@@ -242,7 +242,7 @@ impl Client {
         }
     }
 
-    /// A request has ended.
+    /// Ends a request with `result`.
     fn end(&mut self, ticket: Ticket, result: Result<Reply, Error>) {
         if let Some(running) = self.requests.remove(&ticket) {
             self.written
@@ -263,7 +263,7 @@ impl Client {
         self.outputs.push_back(Output::Answer(answer));
     }
 
-    /// Nobody waits for a request any more.
+    /// Cancels a request: nobody waits for it any more.
     fn cancel(&mut self, now: Instant, ticket: Ticket) {
         let Some(running) = self.requests.remove(&ticket) else {
             return;
@@ -284,7 +284,7 @@ impl Client {
         self.nodes.entry(file).or_default()
     }
 
-    /// Takes in what the calls have brought, and makes those that follow from it.
+    /// Processes the replies of the calls, and makes the calls that follow from them.
     fn settle_calls(&mut self, now: Instant) {
         loop {
             while let Some(output) = self.calls.rpc.poll_output() {
@@ -323,9 +323,9 @@ impl Client {
     }
 }
 
-/// How long to wait when a server wants to be asked again later (`NFS3ERR_JUKEBOX`), and when it could not write.
+/// Delay before a call is repeated if the server wants more time (`NFS3ERR_JUKEBOX`) or could not write.
 pub const AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// How long to wait before data are written again that the server refused.
+/// Delay before data that the server refused are written again.
 const REFUSED_AFTER: Duration = Duration::from_secs(10);
 
 impl Machine for Client {

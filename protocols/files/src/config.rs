@@ -1,4 +1,4 @@
-//! How a client behaves.
+//! The configuration of a client.
 
 pub use machine::ConfigError;
 use machine::check_rules;
@@ -6,32 +6,32 @@ use nfs::{Limits, ServerAbilities};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
 
-/// The smallest and the largest block.
+/// The smallest block, in bytes.
 pub const BLOCK_MIN: u32 = 1_024;
-/// The largest block.
+/// The largest block, in bytes.
 pub const BLOCK_MAX: u32 = 32_768;
 
-/// How many bytes one READ or WRITE moves.
+/// Number of bytes that one READ or WRITE moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockSize {
-    /// By what the hop loses, and how many fragments a block has.
+    /// Chosen from the losses of the hop and the fragments of a block.
     Auto,
-    /// Always so many, from [`BLOCK_MIN`] to [`BLOCK_MAX`].
+    /// A fixed number, from [`BLOCK_MIN`] to [`BLOCK_MAX`].
     Fixed(u32),
 }
 
-/// How many blocks are on their way at once.
+/// Number of blocks in flight at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Window {
     /// As many as the hop carries.
     Auto,
-    /// Always so many.
+    /// A fixed number.
     Fixed(usize),
 }
 
-/// When written data are safe.
+/// The way in which written data are made safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Writes {
@@ -42,23 +42,23 @@ pub enum Writes {
     Synchronous,
 }
 
-/// For how long what is known of files is taken for true. The rule is that of the usual clients: as long as the file
-/// has not changed, within these bounds.
+/// Validity of cached attributes and names. The rule is that of the usual clients: as long as the file has not changed,
+/// within these bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Validity {
-    /// A file, at least.
+    /// Least validity for a file.
     pub file_min: Duration,
-    /// A file, at most.
+    /// Largest validity for a file.
     pub file_max: Duration,
-    /// A directory, at least.
+    /// Least validity for a directory.
     pub directory_min: Duration,
-    /// A directory, at most.
+    /// Largest validity for a directory.
     pub directory_max: Duration,
 }
 
 impl Default for Validity {
-    /// Those of nfs(5).
+    /// Returns the defaults of nfs(5).
     fn default() -> Self {
         Self {
             file_min: Duration::from_secs(3),
@@ -70,7 +70,7 @@ impl Default for Validity {
 }
 
 impl Validity {
-    /// Nothing is taken for true without asking.
+    /// No validity: every use asks the server.
     pub const NONE: Self = Self {
         file_min: Duration::ZERO,
         file_max: Duration::ZERO,
@@ -79,25 +79,25 @@ impl Validity {
     };
 }
 
-/// How a [`Client`](crate::Client) behaves.
+/// Configuration of a [`Client`](crate::Client).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// The size of blocks.
     pub block: BlockSize,
-    /// Blocks on their way.
+    /// Number of blocks in flight.
     pub window: Window,
-    /// When written data are safe.
+    /// The way in which written data are made safe.
     pub writes: Writes,
-    /// Calls fail when there was no reply for so long (soft); without it, never (hard). Written data are kept.
+    /// Time without a reply after which calls fail (soft); if unset, never (hard). Written data are kept.
     pub patience: Option<Duration>,
-    /// For how long what is known is taken for true.
+    /// Validity of cached attributes and names.
     pub validity: Validity,
-    /// Written data that the client keeps, at most; writers wait beyond that.
+    /// Limit of the written data that the client keeps; writers wait beyond it.
     pub dirty_limit: Bytes,
-    /// Written data wait no longer for more of their block.
+    /// Longest time for which written data wait for more of their block.
     pub write_after: Duration,
-    /// Requests that wait for the server, at most; more are refused.
+    /// Limit of requests that wait for the server; more are refused.
     pub requests: usize,
 }
 
@@ -116,21 +116,21 @@ impl Default for Config {
     }
 }
 
-/// What the server said of itself, as far as the client goes by it.
+/// Limits that the server reported, as far as the client uses them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerLimits {
     /// The largest READ, in bytes.
     pub read: u32,
     /// The largest WRITE, in bytes.
     pub write: u32,
-    /// The page of a directory that it prefers, in bytes.
+    /// The size of a directory page that the server prefers, in bytes.
     pub directory: u32,
-    /// It has no READDIRPLUS.
+    /// True if the server has no READDIRPLUS.
     pub lacks_plus: bool,
 }
 
 impl ServerLimits {
-    /// What FSINFO says, within what is believed.
+    /// Takes the limits from an FSINFO reply, bounded to plausible values.
     pub fn new(abilities: &ServerAbilities) -> Self {
         Self {
             read: abilities.read.fitting(BLOCK_MAX),
@@ -152,14 +152,14 @@ impl Default for ServerLimits {
     }
 }
 
-/// What a server's answers may hold.
+/// Limits of what the client accepts in a server's replies.
 pub(crate) const LIMITS: Limits = Limits::USUAL;
 
 impl Config {
-    /// Says what is wrong with the configuration, if anything is.
+    /// Checks the configuration.
     ///
     /// # Errors
-    /// The first value that makes no sense.
+    /// Returns an error for the first invalid value.
     pub fn check(&self) -> Result<(), ConfigError> {
         let block_fits = match self.block {
             BlockSize::Auto => true,

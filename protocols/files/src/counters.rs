@@ -1,25 +1,25 @@
-//! What a client has done.
+//! The counters of a client.
 
 use serde::Serialize;
 
-/// What a [`Client`](crate::Client) has done so far, beside its calls ([`Client::calls`](crate::Client::calls)).
+/// Counters of a [`Client`](crate::Client), without those of its calls ([`Client::calls`](crate::Client::calls)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counters {
-    /// Requests that the server was asked for.
+    /// Requests that needed the server.
     pub requests: u64,
-    /// Bytes that READs have brought.
+    /// Bytes received by READs.
     pub read_bytes: u64,
-    /// Bytes that WRITEs have brought to the server.
+    /// Bytes delivered to the server by WRITEs.
     pub written_bytes: u64,
-    /// Pieces that were written again, as the server had lost them.
+    /// Pieces that were written again because the server had lost them.
     pub written_again: u64,
-    /// Bytes that were given up, as the server did not take them.
+    /// Bytes dropped because the server refused them.
     pub lost_bytes: u64,
-    /// Times that the server was another than before: it had started again.
+    /// Restarts of the server, noticed by a changed write verifier.
     pub restarts: u64,
-    /// Answers that asked for more time.
+    /// Replies that asked for a later retry.
     pub postponed: u64,
-    /// Names that a server listed and nobody may see.
+    /// Names in listings that were left out because they could do harm.
     pub bad_names: u64,
     /// Files that were removed while they were open.
     pub open_removals: u64,

@@ -1,70 +1,70 @@
-//! Why a request failed.
+//! Errors of requests.
 
 use nfs::checks::Implausible;
 use nfs::{Malformed, Procedure, Status};
 use rpc::Failure;
 use rpc::message::Refusal;
 
-/// Why a request failed.
+/// Reason why a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The server said no.
+    /// The server refused the call.
     #[error("{procedure}: {status}")]
     Refused {
-        /// To which call.
+        /// Procedure of the call.
         procedure: Procedure,
-        /// Why.
+        /// Status in the reply.
         status: Status,
     },
     /// The call did not get through.
     #[error("{procedure}: {failure}")]
     Failed {
-        /// Which call.
+        /// Procedure of the call.
         procedure: Procedure,
-        /// What became of it.
+        /// Failure of the call.
         failure: Failure,
     },
-    /// The server's answer cannot be read.
+    /// The server's reply cannot be decoded.
     #[error("{procedure}: the server's answer cannot be read: {fault}")]
     Malformed {
-        /// To which call.
+        /// Procedure of the call.
         procedure: Procedure,
-        /// What is wrong with it.
+        /// Fault of the reply.
         fault: Malformed,
     },
-    /// The server's answer cannot be true.
+    /// The server's reply cannot be true.
     #[error("{procedure}: {fault}")]
     Implausible {
-        /// To which call.
+        /// Procedure of the call.
         procedure: Procedure,
-        /// What is wrong with it.
+        /// Fault of the reply.
         fault: Implausible,
     },
-    /// The server did it and does not say what it made, and it cannot be found.
+    /// The server carried out the call but did not report what it made, and it cannot be found.
     #[error("{procedure}: the server says that it was done, but not what it made")]
     Untold {
-        /// Which call.
+        /// Procedure of the call.
         procedure: Procedure,
     },
-    /// Nothing is open under this number.
+    /// No file is open under this number.
     #[error("the file is not open")]
     NotOpen,
-    /// Too much waits already.
+    /// Too many requests wait already.
     #[error("more than {limit} requests wait; wait for some of them to end")]
     TooMany {
-        /// How many may.
+        /// Limit of requests.
         limit: usize,
     },
-    /// What was written ends beyond the largest file.
+    /// The written data end beyond the largest file.
     #[error("the file would be larger than any file can be")]
     TooLarge,
-    /// The client of files broke its contract.
+    /// The client returned a reply of another kind than the operation has. This is a bug.
     #[error("the reply does not fit the operation")]
     OtherReply,
 }
 
 impl Error {
-    /// The server's status, if that is what it is.
+    /// Returns the server's status, if it refused the call.
     pub fn status(&self) -> Option<Status> {
         match self {
             Self::Refused { status, .. } => Some(*status),
@@ -72,8 +72,8 @@ impl Error {
         }
     }
 
-    /// Whether the server has failed over the size of the call, or may have: some take less over datagrams than they
-    /// say.
+    /// Returns true if the server failed over the size of the call, or may have: some accept less over datagrams than
+    /// they report.
     pub(crate) fn wants_smaller(&self) -> bool {
         let Self::Failed {
             failure: Failure::Refused(refusal),
@@ -85,7 +85,7 @@ impl Error {
         matches!(refusal, Refusal::GarbageArguments | Refusal::SystemError)
     }
 
-    /// Whether no reply came in time (of a soft client).
+    /// Returns true if no reply came in time (for a soft client).
     pub fn is_expired(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! What a client of files is told and what it asks for.
+//! The inputs and outputs of a client.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::{Error, Operation, Reply};
 
 pub use rpc::Ticket;
 
-/// Names a file that is open, from [`Reply::Opened`] until [`Operation::Close`].
+/// Number of an open file, valid from [`Reply::Opened`] until [`Operation::Close`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OpenFile(pub u64);
 
-/// A name in a directory, with bytes of its own.
+/// A name in a directory; it owns its bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Entry {
     directory: FileHandle,
@@ -24,10 +24,10 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The entry `name` of `directory`.
+    /// Returns the entry `name` of `directory`.
     ///
     /// # Errors
-    /// [`BadName`] says why it is no name.
+    /// Returns [`BadName`] if the name is invalid.
     pub fn new(directory: FileHandle, name: &[u8]) -> Result<Self, BadName> {
         Name::new(name)?;
         Ok(Self {
@@ -36,39 +36,39 @@ impl Entry {
         })
     }
 
-    /// The directory.
+    /// Returns the directory.
     pub fn directory(&self) -> FileHandle {
         self.directory
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> Name<'_> {
         Name::new(&self.name).expect("checked when the entry was made")
     }
 }
 
-/// What the user of a client wants done, and in whose name.
+/// An operation that the user of a client requests, with its credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// How the user will know the answer; no other request may have it until this one has ended.
+    /// Identifies the answer; unique among the requests that have not ended.
     pub ticket: Ticket,
-    /// Who asks. Data that are written behind go out in the name of who opened the file.
+    /// Credentials of the caller. Data that are written later are sent with those of the user who opened the file.
     pub caller: Arc<Credentials>,
-    /// What is wanted.
+    /// The requested operation.
     pub operation: Operation,
 }
 
-/// Where a listing goes on.
+/// A place in a directory listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListPlace {
-    /// The server's name of the place.
+    /// The server's cookie of the place.
     pub cookie: u64,
-    /// By which the server knows whether it still knows that place.
+    /// The verifier by which the server checks that the cookie is still valid.
     pub verifier: CookieVerifier,
 }
 
 impl ListPlace {
-    /// The first entry.
+    /// The place before the first entry.
     pub const START: Self = Self {
         cookie: 0,
         verifier: CookieVerifier([0; 8]),
@@ -78,69 +78,69 @@ impl ListPlace {
 /// A file that was found or made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
-    /// What the server calls it.
+    /// Its file handle.
     pub file: FileHandle,
-    /// What is known of it.
+    /// Its attributes.
     pub attributes: Attributes,
 }
 
-/// A name in a directory.
+/// A listed name of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// The name: `.` and `..` among them, if the server lists them.
+    /// The name, including `.` and `..` if the server lists them.
     pub name: Bytes,
     /// The file's number in its file system.
     pub file_id: u64,
-    /// Where the listing goes on behind it.
+    /// The place behind the name.
     pub next: ListPlace,
-    /// The file, if the server told.
+    /// The file, if the server included it.
     pub found: Option<Found>,
 }
 
-/// How a request ended.
+/// The end of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// Which request.
+    /// Ticket of the request.
     pub ticket: Ticket,
-    /// What came of it.
+    /// Result of the request.
     pub result: Result<Reply, Error>,
 }
 
-/// What the world can tell a client.
+/// An input of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// Do this.
+    /// Carry out a request.
     Request(Request),
-    /// Nobody waits for this any more: there will be no answer. The server may have done it, or do it yet; what was
-    /// written stays to be written.
+    /// Cancel a request: there will be no answer. The server may have carried it out, or may still; written data stay
+    /// to be written.
     Cancel(Ticket),
-    /// A datagram of the server, or the next bytes of the stream.
+    /// A datagram from the server, or the next bytes of the stream.
     Received(Bytes),
-    /// There is a stream to the server, a new one.
+    /// A new stream to the server is open.
     Connected,
-    /// There is none any more. The driver goes on trying to open one.
+    /// The stream is closed. The driver keeps trying to open a new one.
     Disconnected,
-    /// The hop has news.
+    /// An event of the hop.
     Link(LinkEvent),
 }
 
-/// What a client asks of the world.
+/// An output of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// Send this to the server: one datagram, or the next bytes of the stream.
     Send(Bytes),
     /// A request has ended.
     Answer(Answer),
-    /// The server has not answered since then, and calls wait for it. Said once.
+    /// The server has been silent while calls wait for it. Reported once.
     Silent {
-        /// When it was heard last, or the first of these calls was made.
+        /// Time at which the server last replied, or at which the first of these calls was made.
         since: Instant,
     },
-    /// A server that was said to be silent answers again, after so long.
+    /// A server that was reported silent answers again.
     Answering {
-        /// How long it was silent.
+        /// Duration of the silence.
         after: Duration,
     },
-    /// The stream is of no more use: close it and open a new one.
+    /// The stream is useless: close it and open a new one.
     Reconnect,
 }

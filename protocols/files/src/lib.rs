@@ -1,9 +1,9 @@
-//! Files at a server as a program wants them: opened and closed, read ahead, written behind, with names and
-//! attributes remembered (NFS version 3, RFC 1813).
+//! Files at a server, as programs use them: opened and closed, read ahead, written behind, with cached names and
+//! attributes (NFS version 3, RFC 1813).
 //!
-//! [`Client`] is the machine. It turns [`Operation`]s into calls, repeats what got lost by the policy of its
-//! [`rpc::Config`], and tells only what is true: [`Operation::Flush`] is answered when the data are on the server's
-//! disk, whatever became of server and hop meanwhile.
+//! [`Client`] is the machine. It turns [`Operation`]s into calls and retransmits lost ones by the policy of its
+//! [`rpc::Config`]. It reports success only when it is true: [`Operation::Flush`] is answered when the data are on the
+//! server's disk, even if the server or the hop failed meanwhile.
 
 mod block;
 mod client;

@@ -1,4 +1,4 @@
-//! What is known of a file or directory.
+//! The cached state of a file or directory.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
@@ -16,35 +16,35 @@ use crate::{Entry, Error, Ticket, Validity};
 /// Names that are remembered of one directory, at most.
 const NAMES_MAX: usize = 16_384;
 
-/// What the attributes of a file were when they were seen last.
+/// Attributes of a file when they were last received.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {
     pub(crate) attributes: Attributes,
-    /// Until when they are taken for true.
+    /// End of their validity.
     until: Instant,
-    /// For how long they were.
+    /// Length of their validity.
     span: Duration,
 }
 
-/// Calls of ours that change a file, on their way and past: attributes from a call that overlapped with one of them
-/// may be older than those that are known.
+/// Calls of this client that change a file, in flight and past: attributes from a call that overlapped with one of them
+/// may be older than the cached ones.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Changes {
     under_way: u32,
-    /// Calls made when the last of them ended.
+    /// Number of calls made when the last of them ended.
     last: u64,
-    /// That last one, if no other overlapped with it.
+    /// Number of that last call, if no other overlapped with it.
     alone: Option<u64>,
 }
 
-/// Where a name leads.
+/// Result of a name in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Leads {
-    /// The server must be asked.
+    /// Not cached: ask the server.
     Unknown,
     /// There is no such name.
     Nowhere,
-    /// To this.
+    /// The name of this file.
     To(FileHandle),
 }
 
@@ -57,34 +57,34 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Whether it wants bytes of `range`.
+    /// Returns true if it needs bytes of `range`.
     pub(crate) fn wants(&self, range: &Range<u64>) -> bool {
         self.offset < range.end && self.end > range.start
     }
 }
 
-/// A request that waits until what was written is with the server.
+/// A request that waits until the server has written data.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flusher {
     pub(crate) ticket: Ticket,
-    /// All writes before this one.
+    /// Number of the first write for which it does not wait.
     pub(crate) before: u64,
-    /// Whether they must be safe there.
+    /// True if the data must be safe there.
     pub(crate) safe: bool,
-    /// Errors of writes before it came.
+    /// Number of write errors before the request.
     pub(crate) errors: u64,
 }
 
-/// How far a request is that changes the size of a file.
+/// Progress of a request that changes the size of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Barrier {
-    /// What was written before it goes out, and nothing is written behind it.
+    /// Earlier writes are sent, and no new ones are accepted.
     Draining,
-    /// Its call is on its way: nothing goes out.
+    /// Its call is in flight: nothing is sent.
     Changing,
 }
 
-/// What one file's content needs.
+/// The content of one file, and the requests that wait for it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Content {
     pub(crate) ranges: Ranges,
@@ -100,31 +100,31 @@ pub(crate) struct Content {
     pub(crate) errors: WriteErrors,
 }
 
-/// Blocks that are read before anybody asks for them.
+/// State of the read-ahead.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ReadAhead {
-    /// End of what sequential readers have read.
+    /// End of the bytes that sequential readers have read.
     pub(crate) read_to: u64,
-    /// Number of bytes that are read ahead of them.
+    /// Number of bytes to read ahead of them.
     pub(crate) distance: u64,
-    /// End of what is read ahead.
+    /// End of the bytes read ahead.
     pub(crate) until: u64,
-    /// The user in whose name it is read.
+    /// Credentials for the reads.
     pub(crate) reader: Option<Arc<Credentials>>,
 }
 
-/// State of what is written to the server.
+/// State of writing to the server.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WriteOut {
-    /// The user in whose name it is written.
+    /// Credentials for the writes.
     pub(crate) writer: Option<Arc<Credentials>>,
     /// Time since which the oldest dirty byte waits for its block to be filled.
     pub(crate) dirty_since: Option<Instant>,
-    /// Time before which nothing is written, as the server wants it later, or refused it.
+    /// Time before which nothing is sent, because the server asked for a later retry or refused the data.
     pub(crate) not_before: Option<Instant>,
     pub(crate) refused: bool,
     pub(crate) commit: Option<u64>,
-    /// Verifier of the start of the server that answered last.
+    /// Write verifier in the server's last reply.
     pub(crate) verifier: Option<WriteVerifier>,
     /// Number of COMMITs in a row with another verifier than their WRITEs had.
     pub(crate) mismatches: u32,
@@ -133,21 +133,21 @@ pub(crate) struct WriteOut {
 /// Errors of writes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WriteErrors {
-    /// The last one.
+    /// The last error.
     pub(crate) last: Option<Error>,
     /// Number of errors so far.
     pub(crate) count: u64,
 }
 
 impl Content {
-    /// Whether nothing may be sent to be written.
+    /// Returns true if no writes may be sent.
     pub(crate) fn is_changing(&self) -> bool {
         self.barriers
             .values()
             .any(|barrier| *barrier == Barrier::Changing)
     }
 
-    /// A request does not wait any more.
+    /// Removes a request that no longer waits.
     pub(crate) fn forget_request(&mut self, ticket: Ticket) {
         self.readers.retain(|reader| reader.ticket != ticket);
         self.flushers.retain(|flusher| flusher.ticket != ticket);
@@ -170,11 +170,11 @@ impl Content {
 pub(crate) struct Node {
     seen: Option<Seen>,
     changes: Changes,
-    /// Of a directory: what names lead to, as long as it does not change; nothing if there is no such name.
+    /// For a directory: files by name, valid until the directory changes; `None` if there is no such name.
     names: BTreeMap<Bytes, Option<FileHandle>>,
-    /// How often it is open.
+    /// Number of openings.
     pub(crate) opens: u32,
-    /// The name that it got when its last one was removed while it was open: it goes with it.
+    /// The name that it got when its last name was removed while it was open. It is removed at the last close.
     pub(crate) doomed: Option<Entry>,
     pub(crate) content: Content,
 }
@@ -187,14 +187,14 @@ fn before(attributes: &Attributes) -> AttributesBefore {
     }
 }
 
-/// By what a change is seen.
+/// Returns the part of the attributes that shows a change.
 fn version(attributes: &Attributes) -> (Time, Time, u64) {
     let times = attributes.times;
     (times.changed, times.modified, attributes.size)
 }
 
-/// The later of two that are known, by the time of the last change. The server's clock may be coarse; where it shows
-/// no difference, the longer is the later, as nobody cuts a file while its attributes are in doubt.
+/// Returns the later of two attributes, by the time of the last change. The server's clock may be coarse. If the times
+/// are equal, the longer file is the later one, because nobody truncates a file while its attributes are in doubt.
 fn later(known: Attributes, told: Attributes) -> Attributes {
     match told.times.changed.cmp(&known.times.changed) {
         Ordering::Less => known,
@@ -207,18 +207,18 @@ fn later(known: Attributes, told: Attributes) -> Attributes {
 }
 
 impl Node {
-    /// What is known, as long as it is taken for true.
+    /// Returns the attributes while they are valid.
     pub(crate) fn fresh(&self, now: Instant) -> Option<Attributes> {
         let seen = self.seen.filter(|seen| now < seen.until)?;
         Some(self.with_written(seen.attributes))
     }
 
-    /// What is known, old or not.
+    /// Returns the cached attributes, valid or not.
     pub(crate) fn known(&self) -> Option<Attributes> {
         self.seen.map(|seen| self.with_written(seen.attributes))
     }
 
-    /// The attributes as they will be when the server has everything.
+    /// Returns the attributes as they will be when the server has all written data.
     fn with_written(&self, attributes: Attributes) -> Attributes {
         Attributes {
             size: attributes.size.max(self.content.ranges.end()),
@@ -226,12 +226,12 @@ impl Node {
         }
     }
 
-    /// A call that changes the file is on its way.
+    /// Records that a call that changes the file is in flight.
     pub(crate) fn change_began(&mut self) {
         self.changes.under_way += 1;
     }
 
-    /// It has ended: the call of this number, after so many calls were made.
+    /// Records that the change ended: number of its `call`, and number of calls made so far.
     pub(crate) fn change_ended(&mut self, call: u64, calls: u64) {
         let changes = &mut self.changes;
         changes.under_way = changes.under_way.saturating_sub(1);
@@ -240,25 +240,26 @@ impl Node {
         changes.last = calls;
     }
 
-    /// A call of ours that nobody said to be on its way has changed the file: the one of this number, after so many.
+    /// Records that a call changed the file without a matching [`change_began`](Self::change_began): its number, and
+    /// the number of calls made so far.
     pub(crate) fn changed_by(&mut self, call: u64, calls: u64) {
         self.change_began();
         self.change_ended(call, calls);
     }
 
-    /// Whether no other call of ours that changes the file was on its way while the one of this number was: its answer
-    /// tells how things are.
+    /// Returns true if no other call of this client that changes the file overlapped with this one, so that its reply
+    /// shows the present state.
     pub(crate) fn is_newest(&self, call: u64) -> bool {
         let changes = &self.changes;
         changes.under_way == 0 && (call > changes.last || changes.alone == Some(call))
     }
 
-    /// The server told attributes, in its answer to the call of this number.
+    /// Records attributes from the reply to the call of this number.
     pub(crate) fn note(&mut self, now: Instant, call: u64, told: Attributes, validity: &Validity) {
         let known = self.seen.map(|seen| seen.attributes);
         let is_newest = self.is_newest(call);
         let attributes = match known {
-            // Told while a change was on its way: it may be of before that, or before what is known.
+            // Received while a change was in flight: they may be older than it, or than the cached ones.
             Some(known) if !is_newest => later(known, told),
             _ => told,
         };
@@ -270,7 +271,7 @@ impl Node {
         self.set(now, attributes, changed, validity);
     }
 
-    /// The server told what the file was before and after a call of ours that has changed it.
+    /// Records attributes of the file before and after a call of this client that changed it.
     pub(crate) fn note_own(
         &mut self,
         now: Instant,
@@ -299,7 +300,7 @@ impl Node {
             _ => (validity.file_min, validity.file_max),
         };
         let span = match self.seen {
-            // What was true for its whole time is trusted for longer the next time.
+            // Attributes that held for their whole validity get a longer one the next time.
             Some(seen) if !changed && now >= seen.until => (seen.span * 2).max(least).min(most),
             Some(seen) if !changed => seen.span,
             _ => least,
@@ -311,13 +312,13 @@ impl Node {
         });
     }
 
-    /// What is known is not true any more.
+    /// Forgets everything cached.
     pub(crate) fn forget(&mut self) {
         self.seen = None;
         self.names.clear();
     }
 
-    /// What is known must be asked for again.
+    /// Ends the validity of the attributes.
     pub(crate) fn expire(&mut self) {
         if let Some(seen) = &mut self.seen {
             seen.until = Instant::ZERO;
@@ -325,7 +326,7 @@ impl Node {
         self.names.clear();
     }
 
-    /// Where a name leads, if that is known.
+    /// Returns the file of a name, if it is cached.
     pub(crate) fn name(&self, now: Instant, name: &[u8]) -> Leads {
         match self.names.get(name).filter(|_| self.fresh(now).is_some()) {
             Some(Some(file)) => Leads::To(*file),
@@ -334,7 +335,7 @@ impl Node {
         }
     }
 
-    /// A name leads here.
+    /// Caches the file of a name.
     pub(crate) fn set_name(&mut self, name: &Bytes, file: Option<FileHandle>) {
         if self.names.len() >= NAMES_MAX {
             self.names.clear();
@@ -342,7 +343,7 @@ impl Node {
         self.names.insert(name.clone(), file);
     }
 
-    /// Whether nobody needs it for more than what is known.
+    /// Returns true if the node is needed only as a cache.
     pub(crate) fn is_idle(&self) -> bool {
         self.opens == 0
             && self.doomed.is_none()

@@ -1,22 +1,22 @@
-//! What can be done, and what comes of it.
+//! The operations of a client, and their replies.
 
 use bytes::Bytes;
 use nfs::{Device, FileHandle, FileType, NewAttributes};
 
 use crate::{Entry, Error, Found, ListPlace, Listed, OpenFile};
 
-/// An operation of which the type says what its reply is: one of the module [`ask`], or any [`Operation`].
+/// An operation whose type determines the type of its reply: one of the module [`ask`], or any [`Operation`].
 pub trait Ask: Into<Operation> {
-    /// What comes of it.
+    /// Type of the reply.
     type Reply: FromReply + Send + 'static;
 }
 
-/// What a reply brings.
+/// A type that a reply contains.
 pub trait FromReply: Sized {
-    /// Takes it out of the reply.
+    /// Extracts the value from a reply.
     ///
     /// # Errors
-    /// [`Error::OtherReply`] if the reply is to another kind of operation.
+    /// Returns [`Error::OtherReply`] if the reply is to another kind of operation.
     fn from_reply(reply: Reply) -> Result<Self, Error>;
 }
 
@@ -68,7 +68,7 @@ macro_rules! operations {
         $(#[$doc:meta])*
         $name:ident $(($content:ty))? $({ $($(#[$about:meta])* $field:ident: $kind:ty,)+ })? => $reply:ty;
     )+) => {
-        /// What can be done.
+        /// An operation on files.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum Operation {
             $($(#[$doc])* $name $(($content))? $({ $($(#[$about])* $field: $kind,)+ })?,)+
@@ -98,145 +98,146 @@ macro_rules! operations {
 operations! {
     /// Finds a name: [`Reply::Found`].
     LookUp(Entry) => Found;
-    /// What is known of a file: [`Reply::Attributes`].
+    /// Returns the attributes of a file: [`Reply::Attributes`].
     Attributes(FileHandle) => nfs::Attributes;
-    /// Sets attributes: [`Reply::Attributes`]. To cut a file waits for what is being written beyond the cut.
+    /// Sets attributes: [`Reply::Attributes`]. A truncation waits for writes in flight beyond the new end.
     SetAttributes {
         /// The file.
         file: FileHandle,
-        /// What it shall have.
+        /// The attributes to set.
         attributes: NewAttributes,
     } => nfs::Attributes;
-    /// Where a symbolic link leads: [`Reply::Target`].
+    /// Returns the target of a symbolic link: [`Reply::Target`].
     ReadLink(FileHandle) => Bytes;
-    /// Names in a directory, from a place on: [`Reply::Page`].
+    /// Lists names of a directory, from a place on: [`Reply::Page`].
     List {
         /// The directory.
         directory: FileHandle,
-        /// Where to go on; [`ListPlace::START`] at first.
+        /// The place; [`ListPlace::START`] at first.
         from: ListPlace,
     } => Page;
     /// Makes a directory: [`Reply::Found`].
     MakeDirectory {
-        /// Its place.
+        /// Directory and name of the new file.
         entry: Entry,
-        /// What it shall have.
+        /// Its attributes.
         attributes: NewAttributes,
     } => Found;
     /// Makes a symbolic link: [`Reply::Found`].
     MakeSymbolicLink {
-        /// Its place.
+        /// Directory and name of the new file.
         entry: Entry,
-        /// Where it leads, 1 to 4,095 bytes without a zero.
+        /// Target of the link, 1 to 4,095 bytes without a zero.
         target: Bytes,
-        /// What it shall have.
+        /// Its attributes.
         attributes: NewAttributes,
     } => Found;
     /// Makes a device, a socket or a pipe: [`Reply::Found`].
     MakeNode {
-        /// Its place.
+        /// Directory and name of the new file.
         entry: Entry,
-        /// Which of these.
+        /// Its type: one of these.
         kind: FileType,
-        /// The device's numbers, if it is one.
+        /// Numbers of the device, if it is one.
         device: Device,
-        /// What it shall have.
+        /// Its attributes.
         attributes: NewAttributes,
     } => Found;
-    /// One more name for a file: [`Reply::Found`].
+    /// Adds a name to a file: [`Reply::Found`].
     Link {
         /// The file.
         file: FileHandle,
         /// The new name.
         entry: Entry,
     } => Found;
-    /// Removes a name of something that is no directory: [`Reply::Done`]. A file that is open goes when it is closed.
+    /// Removes a name of a file that is not a directory: [`Reply::Done`]. An open file is removed when it is closed.
     Remove(Entry) => ();
     /// Removes a directory: [`Reply::Done`].
     RemoveDirectory(Entry) => ();
-    /// Moves a name, in place of what has the new one: [`Reply::Done`]. What was written to the file is safe before.
+    /// Renames a file, and replaces a file with the new name: [`Reply::Done`]. Data written to the file are made safe
+    /// first.
     Rename {
-        /// The name it has.
+        /// The present name.
         from: Entry,
-        /// The name it shall have.
+        /// The new name.
         to: Entry,
     } => ();
-    /// How full the file system is: [`Reply::Space`].
+    /// Returns the space of the file system: [`Reply::Space`].
     Space(FileHandle) => nfs::Space;
-    /// Opens a file, after a look whether it has changed: [`Reply::Opened`].
+    /// Opens a file, after a check for changes at the server: [`Reply::Opened`].
     Open(FileHandle) => (OpenFile, Found);
-    /// Makes a regular file and opens it: [`Reply::Opened`].
+    /// Creates a regular file and opens it: [`Reply::Opened`].
     Create {
-        /// Its place.
+        /// Directory and name of the new file.
         entry: Entry,
-        /// What it shall have.
+        /// Its attributes.
         attributes: NewAttributes,
-        /// Whether it is an error if there is one.
+        /// True if an existing file is an error.
         exclusive: bool,
     } => (OpenFile, Found);
-    /// Reads: [`Reply::Data`]. Fewer bytes only at the end of the file.
+    /// Reads: [`Reply::Data`]. Returns fewer bytes only at the end of the file.
     Read {
         /// The file.
         open: OpenFile,
-        /// Where to begin, in bytes.
+        /// Offset in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Number of bytes.
         count: u32,
     } => Vec<Bytes>;
-    /// Writes: [`Reply::Done`] once the client has the data, which waits while it has too many already.
+    /// Writes: [`Reply::Done`] once the client has the data. The request waits while the client holds too many.
     Write {
         /// The file.
         open: OpenFile,
-        /// Where to begin, in bytes.
+        /// Offset in bytes.
         offset: u64,
-        /// What to write.
+        /// The bytes to write.
         data: Bytes,
     } => ();
-    /// Waits until all that was written is on the server's disk: [`Reply::Done`]. An error of an earlier write is told
-    /// here, once to each opening of the file.
+    /// Waits until all that was written is on the server's disk: [`Reply::Done`]. An error of an earlier write is
+    /// reported here, once to each opening of the file.
     Flush(OpenFile) => ();
-    /// Closes: [`Reply::Done`]. What was not flushed is written all the same, but no error is told.
+    /// Closes: [`Reply::Done`]. Data that were not flushed are still written, but no error is reported.
     Close(OpenFile) => ();
-    /// Writes all files' data and waits until they are on the server's disk: [`Reply::Done`].
+    /// Writes the data of all files and waits until they are on the server's disk: [`Reply::Done`].
     Sync => ();
 }
 
-/// Names of a directory. There may be none of them although the listing goes on.
+/// Names of a directory. It may be empty although the listing continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// In the server's order.
+    /// The names, in the server's order.
     pub entries: Vec<Listed>,
-    /// Where the listing goes on; nothing at its end.
+    /// The place where the listing continues; `None` at its end.
     pub next: Option<ListPlace>,
 }
 
-/// What came of a request.
+/// Reply to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// It is done.
+    /// Success without a value.
     Done,
     /// A file.
     Found(Found),
-    /// What is known of the file.
+    /// Attributes of the file.
     Attributes(nfs::Attributes),
-    /// Where a symbolic link leads.
+    /// Target of a symbolic link.
     Target(Bytes),
-    /// Names. There may be none of them although the listing goes on.
+    /// Names. There may be none although the listing continues.
     Page {
-        /// In the server's order.
+        /// The names, in the server's order.
         entries: Vec<Listed>,
-        /// Where the listing goes on; nothing at its end.
+        /// The place where the listing continues; `None` at its end.
         next: Option<ListPlace>,
     },
-    /// How full the file system is.
+    /// Space of the file system.
     Space(nfs::Space),
-    /// The file is open.
+    /// The open file.
     Opened(OpenFile, Found),
-    /// What was read, one piece behind the other.
+    /// The bytes read, in pieces.
     Data(Vec<Bytes>),
 }
 
-/// Takes what each kind of reply brings out of it.
+/// Implements [`FromReply`] for the value of each kind of reply.
 macro_rules! replies {
     ($($pattern:pat => $value:expr, $type:ty;)+) => {$(
         impl FromReply for $type {

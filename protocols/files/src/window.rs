@@ -1,52 +1,54 @@
-//! How many blocks are on their way at once.
+//! The number of blocks in flight at once.
 
 use units::Duration;
 
 use crate::Window;
 
-/// What it starts with, and has at least unless answers are late.
+/// Initial window, and its least value unless replies are late.
 const LEAST: u64 = 4;
-/// The most; calls that are no blocks find room beside them.
+/// Largest window, which leaves room for calls other than blocks.
 const MOST: u64 = 224;
-/// Blocks that may wait in the way of others: fewer, and the way is not full; more, and they only wait.
+/// Bounds of the number of blocks that wait for others on the path: with fewer the path is not full, and more only
+/// wait.
 const WAITING_LEAST: u64 = 2;
 const WAITING_MOST: u64 = 6;
 
-/// How a block was answered.
+/// Pace of a block that was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// At first asking, after so long.
+    /// Time from the only transmission to the reply.
     AtFirst(Duration),
-    /// So long after it was asked for again.
+    /// Time from the last transmission to the reply.
     Repeated(Duration),
 }
 
-/// Counts blocks on their way, and how many there may be. `auto` finds that as Vegas does (Brakmo et al. 1994): from
-/// how long blocks take to how long they would take alone it reckons how many of them only wait for others.
+/// Counts blocks in flight and limits their number. `auto` finds the limit as Vegas does (Brakmo et al. 1994): it
+/// compares the time until a reply with the time of a block that waits for no other, and so estimates how many blocks
+/// only wait.
 ///
-/// Where no block of a round is answered before it is asked for again, that is not known. If an answer comes sooner
-/// after the last asking than any block takes, it is a late one to an earlier asking: there are too many.
+/// If every block of a round is retransmitted before its reply, that is not known. A reply that comes sooner after the
+/// last transmission than any block takes is a late one to an earlier transmission: there are too many blocks.
 #[derive(Debug, Clone)]
 pub(crate) struct BlockWindow {
     rule: Window,
     in_flight: u64,
     limit: u64,
-    /// How long a block takes that waits for none, by the fastest in two periods.
+    /// Least time of a block, in each of two periods, as an estimate of one that waits for no other.
     fastest: [Option<Duration>; 2],
-    /// Of this round: answers, the fastest of those at first asking, and whether one was late.
+    /// In this round: replies, the least time of those without retransmission, and true if one was late.
     answers: u64,
     of_round: Option<Duration>,
     late: bool,
     rounds: u64,
     starting: bool,
-    /// Answers of this round are to blocks that were sent when there were more or fewer.
+    /// True if the replies of this round are to blocks sent under an earlier limit.
     settling: bool,
 }
 
-/// A block that takes no longer is fast.
+/// Time up to which a block counts as fast.
 const FAST: Duration = Duration::from_millis(20);
 
-/// Rounds after which the fastest block of long ago is no measure any more: the way may be another.
+/// Rounds after which an old least time is dropped, because the path may have changed.
 const PERIOD: u64 = 256;
 
 fn faster(one: Option<Duration>, other: Duration) -> Duration {
@@ -68,39 +70,40 @@ impl BlockWindow {
             late: false,
             rounds: 0,
             starting: true,
-            // The first blocks leave together, and the first of them waits for none.
+            // The first blocks are sent together, and the first of them waits for no other.
             settling: true,
         }
     }
 
-    /// How many blocks may be on their way.
+    /// Returns the limit of blocks in flight.
     pub(crate) fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Whether blocks that take so long wait for others: then larger ones bring no more, and take longer. What is fast
-    /// for people is not looked at: there, calls cost more than bytes. One alone on its way waits for no other.
+    /// Returns true if blocks that take this long wait for others: then larger ones bring no more, and take longer.
+    /// Times that are fast for people do not count: there, calls cost more than bytes. A single block in flight waits
+    /// for no other.
     pub(crate) fn is_crowded(&self, time: Duration) -> bool {
         let alone = self.alone();
         self.limit > 1 && time > FAST && alone.is_some_and(|alone| time > alone * 2)
     }
 
-    /// How long a block takes that waits for none.
+    /// Returns the time of a block that waits for no other.
     fn alone(&self) -> Option<Duration> {
         self.fastest.iter().flatten().min().copied()
     }
 
-    /// Whether there is room for another block.
+    /// Returns true if another block may be sent.
     pub(crate) fn has_room(&self) -> bool {
         self.in_flight < self.limit
     }
 
-    /// A block was sent.
+    /// Records that a block was sent.
     pub(crate) fn sent(&mut self) {
         self.in_flight += 1;
     }
 
-    /// A block is no longer on its way; if it was answered, how.
+    /// Records that a block is no longer in flight; `pace` if it was answered.
     pub(crate) fn ended(&mut self, pace: Option<Pace>) {
         let was_full = self.in_flight >= self.limit;
         self.in_flight -= 1;
@@ -120,7 +123,7 @@ impl BlockWindow {
         }
     }
 
-    /// As many answers as there may be blocks on their way: time to judge.
+    /// Ends a round, after as many replies as the limit of blocks.
     fn end_round(&mut self, was_full: bool) {
         self.answers = 0;
         self.rounds += 1;
@@ -140,7 +143,7 @@ impl BlockWindow {
         }
     }
 
-    /// Sets the window by how long the fastest block of a round took.
+    /// Sets the window by the least time of a block in the round.
     fn judge(&mut self, fastest: Duration, was_full: bool) {
         let Some(alone) = self.alone() else {
             return;

@@ -18,21 +18,21 @@ mod row;
 
 /// Programs and the Debian packages that hold them.
 const NEEDED: [(&str, &str); 2] = [("ss", "iproute2"), ("iperf3", "iperf3")];
-/// TCP by itself.
+/// Scheme of TCP without lasthop.
 const PLAIN: &str = "no lasthop";
-/// lasthop, which takes each mobile host's hop for one of its own.
+/// Scheme of lasthop with a separate hop for each mobile host.
 const UNSHARED: &str = "not shared";
-/// What is compared.
+/// Schemes compared by default.
 const USUAL: &str = "no lasthop,not shared,fifo,round-robin-deferring,csdp-round-robin,airtime,\
     airtime+acknowledgements";
 
-/// What to measure.
+/// Options of the bench.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// How many mobile hosts there are
+    /// Number of mobile hosts
     #[arg(long, default_value_t = 8, value_parser = RangedU64ValueParser::<usize>::new().range(2..=200))]
     mobiles: usize,
-    /// Only the first so many fetch anything; all by default
+    /// Number of mobile hosts that fetch; all by default
     #[arg(long)]
     active: Option<usize>,
     /// 'no lasthop', 'not shared', or a discipline of the gateway; its monitor may follow, as in 'airtime+probing'
@@ -42,7 +42,7 @@ pub(crate) struct Options {
         default_value = USUAL
     )]
     schemes: Vec<String>,
-    /// What the air is like
+    /// The errors of the air
     #[arg(
         long,
         value_enum,
@@ -50,19 +50,19 @@ pub(crate) struct Options {
         default_value = "fading,good,half"
     )]
     cases: Vec<Case>,
-    /// They decide all fades, for all schemes alike
+    /// Seeds of the fades, the same for all schemes
     #[arg(long, value_delimiter = ',', default_value = "1,2")]
     seeds: Vec<u64>,
-    /// Seconds of each run that are measured
+    /// Measured seconds of each run
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     time: u32,
     /// Seconds before them
     #[arg(long, default_value_t = 6)]
     skip: u32,
-    /// Measure this program, not one that is built first
+    /// Measure this program instead of a newly built one
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// Where the rows go, as JSON
+    /// File for the rows, as JSON
     #[arg(long, value_name = "FILE", default_value = "target/bench-air.json")]
     json: PathBuf,
 }
@@ -73,7 +73,7 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let program = setting::program(shell, options.program.as_deref())?;
     let runs = options.seeds.len() * options.cases.len() * options.schemes.len();
     let mut rows = Vec::new();
-    // Schemes in turns, so that what else the machine does meets them alike.
+    // Schemes in turns, so that other work of the machine affects them equally.
     for seed in &options.seeds {
         for case in &options.cases {
             for scheme in &options.schemes {
@@ -90,7 +90,7 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     super::keep(shell, &options.json, &rows)
 }
 
-/// One run.
+/// Measures one run.
 fn measure(
     program: &std::path::Path,
     options: &Options,
@@ -130,7 +130,7 @@ fn measure(
     })
 }
 
-/// What the gateway's configuration says for that scheme.
+/// Returns the part of the gateway's configuration for that scheme.
 fn sharing(scheme: &str) -> String {
     let (discipline, monitor) = match scheme.split_once('+') {
         Some((discipline, monitor)) => (discipline, format!("monitor = {{ {monitor} = {{}} }}\n")),

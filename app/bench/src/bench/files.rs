@@ -17,14 +17,14 @@ mod row;
 pub(crate) mod service;
 mod small;
 
-/// Programs and the Debian packages that hold them. The peer's is the last one.
+/// Programs and the Debian packages that hold them. The last one is needed only for the peer.
 const NEEDED: [(&str, &str); 3] = [
     ("ganesha.nfsd", "nfs-ganesha-vfs"),
     ("rpcbind", "rpcbind"),
     ("nfs-cp", "libnfs-utils"),
 ];
 
-/// What can be measured.
+/// A part of the bench.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// One large file, without loss
@@ -33,35 +33,35 @@ enum Part {
     Small,
     /// Files through an emulated link that fades
     Fades,
-    /// The same, where the server and not the air is the limit
+    /// As `fades`, but limited by the server and not by the air
     Served,
 }
 
-/// What to measure.
+/// Options of the bench.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Only these parts; all by default
     #[arg(long, value_enum, value_delimiter = ',')]
     what: Vec<Part>,
-    /// Measure libnfs's nfs-cp too, in turns with ours
+    /// Measure libnfs's nfs-cp too, in turns with lasthop
     #[arg(long)]
     peers: bool,
-    /// How often each copy without loss is made
+    /// Number of repetitions of each copy without loss
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     turns: u32,
     /// Bytes of the large file
     #[arg(long, default_value_t = 1_000_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     size: u64,
-    /// How many small files, of 4,000 bytes each
+    /// Number of small files, of 4,000 bytes each
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     files: u32,
-    /// What is measured of fading links
+    /// Options of the fading links
     #[command(flatten)]
     fades: fades::Options,
-    /// Measure this program, not one that is built first
+    /// Measure this program instead of a newly built one
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// Where the rows go, as JSON
+    /// File for the rows, as JSON
     #[arg(long, value_name = "FILE", default_value = "target/bench-files.json")]
     json: PathBuf,
 }
@@ -98,13 +98,13 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     super::keep(shell, &options.json, &rows)
 }
 
-/// What is measured, and how.
+/// The options, and the means to measure.
 struct Measured<'a> {
     program: &'a PathBuf,
     options: &'a Options,
 }
 
-/// A folder in memory, so that no disk is measured; it is gone when the result is dropped.
+/// Creates a folder in memory, so that no disk is measured. It is deleted when the result is dropped.
 fn folder_in_memory() -> Result<tempfile::TempDir, Failure> {
     let mut parents = ["/dev/shm", "/tmp"].into_iter();
     setting::folder(parents.find(|parent| Path::new(parent).is_dir()))

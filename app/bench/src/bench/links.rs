@@ -1,4 +1,4 @@
-//! `cargo xtask bench links`: what `docs/performance.md` says about the links.
+//! `cargo xtask bench links`: the figures of the links in `docs/performance.md`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,10 +9,10 @@ use super::{parallel, peers, setting};
 use crate::failure::Failure;
 use xtask::shell::Shell;
 
-/// How many slow links are measured at a time.
+/// Number of slow links measured at the same time.
 const AT_ONCE: usize = 4;
 
-/// What to measure.
+/// Options of the bench.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Only these links, such as 'l2-b80,l3-p1'; all by default
@@ -24,16 +24,16 @@ pub(crate) struct Options {
     /// Seconds of each run
     #[arg(long, default_value_t = 90)]
     time: u64,
-    /// Decides losses and fades, for all schemes alike
+    /// Seed of losses and fades, the same for all schemes
     #[arg(long, default_value_t = 7)]
     seed: u64,
     /// Measure kcptun too, with a cubic sender
     #[arg(long)]
     peers: bool,
-    /// Where the rows go, as JSON
+    /// File for the rows, as JSON
     #[arg(long, default_value = "target/bench-links.json")]
     out: PathBuf,
-    /// Short runs of a few links, to see that everything works
+    /// Short runs of a few links, to check that everything works
     #[arg(long)]
     quick: bool,
 }
@@ -104,7 +104,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Runs `jobs`, so many at a time, and prints their lines as they come.
+    /// Runs `jobs`, `at_once` at the same time, and prints their lines as they end.
     fn all(&self, jobs: &[Job], at_once: usize) -> Result<Vec<Row>, Failure> {
         let results = parallel::each(jobs, at_once, |index, job| {
             let result = self.one(job, index);

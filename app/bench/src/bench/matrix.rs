@@ -1,21 +1,21 @@
-//! What is measured over the links, and what is aimed at.
+//! The measurements over the links, and their goals.
 
-/// A link with what is measured on it.
+/// A link and its measurement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Case {
     /// The link's name.
     pub(crate) link: &'static str,
-    /// What goes across: `down`, `up` or `both`.
+    /// Direction of the transfer: `down`, `up` or `both`.
     pub(crate) way: &'static str,
-    /// Seconds left out at the beginning.
+    /// Seconds skipped at the beginning.
     pub(crate) skip: u64,
-    /// The shares aimed at for reno and cubic, and for bbr.
+    /// Goals for the shares of reno and cubic, and of bbr.
     pub(crate) goals: Option<(f64, f64)>,
-    /// The hop's round trip, in milliseconds.
+    /// Round-trip time of the hop, in milliseconds.
     pub(crate) round_trip: u32,
-    /// Whether the link is slow enough for several to be measured at a time without disturbance.
+    /// True if the link is slow enough for several to be measured at the same time without disturbance.
     pub(crate) slow: bool,
-    /// The window that kcptun is given, in packets: a bandwidth-delay product and half the queue.
+    /// Window of kcptun, in packets: a bandwidth-delay product and half the queue.
     pub(crate) window: u32,
 }
 
@@ -63,7 +63,7 @@ const fn way(case: Case, way: &'static str) -> Case {
     Case { way, ..case }
 }
 
-/// All of it.
+/// All cases.
 pub(crate) const CASES: [Case; 17] = [
     case("l1-b40", 0.92),
     case("l1-b80", 0.92),

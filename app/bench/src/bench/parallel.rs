@@ -1,10 +1,11 @@
-//! Several jobs at a time.
+//! Parallel jobs.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Does `work` with each job and its number, so many at a time; returns the results in the order of the jobs.
+/// Calls `work` with each job and its number, a limited number at the same time; returns the results in the order of
+/// the jobs.
 pub(crate) fn each<J: Sync, R: Send>(
     jobs: &[J],
     at_once: usize,

@@ -11,7 +11,7 @@ use xtask::shell::Shell;
 /// The release of wireguard-go that is built.
 const WIREGUARD: &str = "golang.zx2c4.com/wireguard@latest";
 
-/// Installs kcptun, from Debian, where that is possible; whether it is there then.
+/// Installs kcptun from Debian if possible; returns true if it is available.
 pub(crate) fn kcptun(shell: &Shell) -> bool {
     if !has("kcptun-server") && has("apt-get") {
         let mut command = Command::new("apt-get");
@@ -23,7 +23,7 @@ pub(crate) fn kcptun(shell: &Shell) -> bool {
     has("kcptun-server") && has("kcptun-client")
 }
 
-/// Writes the file of kcptun in `mode` with this window in packets; gives its path.
+/// Writes the file of kcptun in `mode` with this window in packets; returns its path.
 pub(crate) fn kcptun_file(folder: &Path, mode: &str, window: u32) -> Result<PathBuf, Failure> {
     let common = format!(
         "\"--mode\", \"{mode}\", \"--crypt\", \"aes-128\", \"--nocomp\", \"--mtu\", \"1472\", \
@@ -51,7 +51,7 @@ pub(crate) fn kcptun_file(folder: &Path, mode: &str, window: u32) -> Result<Path
     Ok(path)
 }
 
-/// Builds wireguard-go into `folder`, with Debian's Go or whichever there is; gives the program.
+/// Builds wireguard-go into `folder`, with Debian's Go or another one; returns the path of the program.
 pub(crate) fn wireguard(shell: &Shell, folder: &Path) -> Result<PathBuf, Failure> {
     provide(shell, &[("go", "golang-go"), ("wg", "wireguard-tools")])?;
     let mut command = Command::new("go");

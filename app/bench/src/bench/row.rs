@@ -1,4 +1,4 @@
-//! One transfer, as the demo tells it.
+//! One transfer, as the demo reports it.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub(crate) struct Row {
     pub(crate) direction: String,
     /// Bits of payload per second.
     pub(crate) goodput_bps: f64,
-    /// Of what the link could have carried.
+    /// Share of the link's upper bound.
     pub(crate) share: Option<f64>,
     pub(crate) ping_p99_ms: Option<f64>,
     pub(crate) fade_wait_p99_ms: Option<f64>,
@@ -27,7 +27,7 @@ pub(crate) const HEAD: &str = "\
 |---|---|---|---|---|---|---|---|---|---|---|---|";
 
 impl Row {
-    /// A line of the table; `way` as the run had it, with what is aimed at.
+    /// Returns a line of the table; `way` is the direction of the run, and the others are goals.
     pub(crate) fn line(&self, way: &str, share_aim: Option<f64>, wait_aim: Option<f64>) -> String {
         let number = |value: Option<f64>, places: usize| {
             value.map_or_else(|| "–".into(), |value| format!("{value:.places$}"))

@@ -1,9 +1,9 @@
-//! `cargo xtask bench simulator`: the same transfer in Debian's ns-2, in Debian's ns-3 and in our simulator, by
-//! turns; and what flows, captures and simulated time cost ours.
+//! `cargo xtask bench simulator`: the same transfer in Debian's ns-2, in Debian's ns-3 and in our simulator, in turns;
+//! and the cost of flows, captures and simulated time in ours.
 //!
-//! The topology stands in three files that say the same: `simulator/reference.tcl`, `simulator/reference.cc` and
-//! `sim/simulator/examples/reference.rs`. Each program times its own simulation, without its set-up: by the clock for
-//! the first table, on the processor for what is compared.
+//! Three files describe the same topology: `simulator/reference.tcl`, `simulator/reference.cc` and
+//! `sim/simulator/examples/reference.rs`. Each program measures the time of its own simulation, without its set-up:
+//! elapsed time for the first table, processor time for comparisons.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,9 +20,9 @@ mod table;
 const NEEDED: [(&str, &str); 2] = [("ns", "ns2"), ("g++", "g++")];
 const NS2_SCRIPT: &str = include_str!("simulator/reference.tcl");
 const NS3_PROGRAM: &str = include_str!("simulator/reference.cc");
-/// A header of Debian's package; without it the package is missing.
+/// A header of Debian's package, which is missing without the package.
 const NS3_HEADER: &str = "/usr/include/ns3/core-module.h";
-/// Where programs capture, in the folder of the bench.
+/// File of the captures, in the folder of the bench.
 const CAPTURE: &str = "capture.pcap";
 /// The libraries that the program needs; the lists in Debian's package cannot be used.
 const NS3_LIBRARIES: [&str; 7] = [
@@ -35,18 +35,18 @@ const NS3_LIBRARIES: [&str; 7] = [
     "core",
 ];
 
-/// How much to measure.
+/// Options of the bench.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Data packets of one run, over all flows; a multiple of 100
     #[arg(long, default_value_t = 71_400, value_parser = hundreds)]
     packets: u64,
-    /// How often each program runs
+    /// Number of runs of each program
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     turns: u32,
 }
 
-/// A number of packets that a hundred flows can share.
+/// Parses a number of packets that a hundred flows can share.
 fn hundreds(text: &str) -> Result<u64, String> {
     let number: u64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if number == 0 || !number.is_multiple_of(100) {
@@ -68,9 +68,9 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The programs, ready to run.
+/// The programs, built and installed.
 struct Bench {
-    /// In the folder of the bench.
+    /// Its working folder is that of the bench.
     shell: Shell,
     ns3: PathBuf,
     ours: PathBuf,
@@ -99,13 +99,13 @@ impl Bench {
         })
     }
 
-    /// Removes a capture, so that the next run need not.
+    /// Removes a capture, so that the next run need not overwrite it.
     fn discard_capture(&self) -> Result<(), Failure> {
         let path = self.shell.root.join(CAPTURE);
         Ok(fs::remove_file(&path).map_err(rig::Failure::file("remove", &path))?)
     }
 
-    /// Runs a case once; a run that does not deliver what was sent is an error.
+    /// Runs a case once. Returns an error if a run does not deliver all data packets.
     fn measure(&self, case: &Case, packets: u64) -> Result<Run, Failure> {
         let mut command = match case.program {
             Program::Ns2 => {

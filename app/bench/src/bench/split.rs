@@ -1,8 +1,8 @@
-//! `cargo xtask bench split`: what TCP across the hop costs the mobile host alone, split at the gateway and not:
-//! Figures 14a and 14b and Table 3 of Haas and Warkhedi 2000. Over `lasthop emulate`, in network namespaces. Needs root
-//! and two processors. How the host's share of one kernel's work is found: [`load`].
+//! `cargo xtask bench split`: the cost of TCP across the hop for the mobile host alone, split at the gateway and not:
+//! Figures 14a and 14b and Table 3 of Haas and Warkhedi 2000. It runs over `lasthop emulate`, in network namespaces,
+//! and needs root and two processors. [`load`] describes how the host's share of one kernel's work is found.
 //!
-//! Everything that it makes is in namespaces of its own and in memory, so that nothing of it stays, however it ends.
+//! All that it creates is in its own namespaces and in memory, so that nothing remains, however it ends.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -29,29 +29,29 @@ mod talk;
 
 /// Programs and the Debian packages that hold them.
 const NEEDED: [(&str, &str); 2] = [("nft", "nftables"), ("ethtool", "ethtool")];
-/// Set where the namespaces are there; it holds the program to measure.
+/// Environment variable that is set inside the namespaces; it holds the program to measure.
 const INSIDE: &str = "LASTHOP_BENCH_SPLIT_PROGRAM";
-/// Bytes of a transfer that is compared with the paper's, which is also what both ways at once may carry each.
+/// Bytes of a transfer for comparison with the paper's; also the limit in each direction if both transfer at once.
 const PAPERS: u64 = 14_600_000;
-/// Beyond so many lost, in per cent, transfers by TCP stand still for long.
+/// Loss in per cent above which transfers by TCP stand still for long.
 const SLOW: f64 = 1.0;
 
-/// What can be measured.
+/// A part of the bench.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// Transfers to the mobile host
     Down,
-    /// Both ways at once, without loss
+    /// Both directions at once, without loss
     BothWays,
 }
 
-/// What to measure.
+/// Options of the bench.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Only these parts; all by default
     #[arg(long, value_enum, value_delimiter = ',')]
     what: Vec<Part>,
-    /// What carries TCP across the hop
+    /// Transport of TCP across the hop
     #[arg(
         long,
         value_enum,
@@ -62,28 +62,28 @@ pub(crate) struct Options {
     /// Rates of the half-duplex air, in Mbit/s
     #[arg(long, value_delimiter = ',', default_value = "1.6,10")]
     hops: Vec<f64>,
-    /// Of packets of full length, how many are lost, in per cent
+    /// Lost packets of full length, in per cent
     #[arg(long, value_delimiter = ',', default_value = "0,0.2,1,5,10,20")]
     lost: Vec<f64>,
-    /// They decide all losses, for all schemes alike
+    /// Seeds of the losses, the same for all schemes
     #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
     seeds: Vec<u64>,
-    /// Bytes of a transfer; what they cost is scaled to 14.6 MB
+    /// Bytes of a transfer; costs are scaled to 14.6 MB
     #[arg(long, default_value_t = PAPERS / 4, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     bytes: u64,
-    /// Seconds after which a transfer ends, whole or not; half of it where at most 1 % is lost
+    /// Seconds after which a transfer ends, complete or not; half of it if at most 1 % is lost
     #[arg(long, default_value_t = 8.0)]
     limit: f64,
     /// The congestion control of the kernel's TCP
     #[arg(long, default_value = "cubic")]
     sender: String,
-    /// A few short runs, to see that everything works: one seed, 0, 1 and 10 % lost, a limit of 3 s
+    /// A few short runs, to check that everything works: one seed, 0, 1 and 10 % lost, a limit of 3 s
     #[arg(long)]
     quick: bool,
-    /// Measure this program, not one that is built first
+    /// Measure this program instead of a newly built one
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// Where the rows go, as JSON
+    /// File for the rows, as JSON
     #[arg(long, value_name = "FILE", default_value = "target/bench-split.json")]
     json: PathBuf,
 }
@@ -112,7 +112,7 @@ impl Options {
         Duration::from_secs_f64(if is_slow { whole } else { whole / 2.0 })
     }
 
-    /// Schemes in turns, so that what else the machine does meets them alike.
+    /// Returns the cases: schemes in turns, so that other work of the machine affects them equally.
     fn cases(&self) -> Vec<Case> {
         let mut cases = Vec::new();
         let ways = [(Part::Down, false), (Part::BothWays, true)];
@@ -135,7 +135,7 @@ impl Options {
     }
 }
 
-/// Goes on in namespaces where nothing stays, and away from the mobile host's processor; returns once it is there.
+/// Continues in new namespaces, on other processors than the mobile host's; returns at once inside them.
 pub(super) fn enter(shell: &Shell, options: &Options) -> Result<(), Failure> {
     if std::env::var_os(INSIDE).is_some() {
         let mut command = Command::new("mount");
@@ -157,7 +157,7 @@ pub(super) fn enter(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let ourselves = setting::ourselves()?;
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private"]);
-    // What else the machine does may make it wait, which is not to be measured.
+    // Other work on the machine may delay it, and this should not be measured.
     command.args(["taskset", "-c", &others, "chrt", "--rr", "1"]);
     command.arg(ourselves).args(std::env::args_os().skip(1));
     let source = command.env(INSIDE, program).exec();
@@ -185,7 +185,7 @@ pub(super) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
             },
             limit: options.limit(case),
         };
-        // The others are worth having, though one has failed.
+        // The other results are useful although one failed.
         match measure::run(&manner, case) {
             Ok(row) => rows.push(row),
             Err(failure) => failed.push(format!("{what}: {failure}")),

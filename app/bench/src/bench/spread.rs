@@ -1,9 +1,9 @@
-//! What was measured more than once, as Markdown.
+//! The spread of repeated measurements, as Markdown.
 
 #[cfg(test)]
 mod tests;
 
-/// The median, the least and the most of some numbers; `None` of none.
+/// Returns the median, the least and the largest of some numbers; `None` if there are none.
 pub(crate) fn spread(values: impl IntoIterator<Item = f64>) -> Option<[f64; 3]> {
     let mut values: Vec<_> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
@@ -17,7 +17,7 @@ pub(crate) fn spread(values: impl IntoIterator<Item = f64>) -> Option<[f64; 3]> 
     Some([median, least, most])
 }
 
-/// A spread as text, such as `1.50 (1.40 – 1.60)`; a dash where there is none.
+/// Returns a spread as text, such as `1.50 (1.40 – 1.60)`; a dash if there is none.
 pub(crate) fn show(spread: Option<[f64; 3]>, places: usize) -> String {
     spread.map_or_else(
         || "–".into(),

@@ -17,24 +17,24 @@ use xtask::shell::Shell;
 
 /// Programs and the Debian packages that hold them.
 const NEEDED: [(&str, &str); 2] = [("iperf3", "iperf3"), ("ip", "iproute2")];
-/// What the daemons' configurations say where frames of Ethernet carry the hop.
+/// Part of the daemons' configurations if the bearer is Ethernet.
 const BY_ETHERNET: &str = "[hop]\nbearer = \"ethernet\"\ninterface = \"air0\"\n";
 
-/// How long to measure.
+/// Options of the bench.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Seconds of each run
     #[arg(long, default_value_t = 10)]
     time: u64,
-    /// How often each tunnel is measured
+    /// Number of measurements of each tunnel
     #[arg(long, default_value_t = 3)]
     turns: usize,
-    /// Which tunnels; all of them if none is named
+    /// Tunnels to measure; all by default
     #[arg(long, value_enum)]
     tunnel: Vec<Tunnel>,
 }
 
-/// What carries packets across.
+/// A tunnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Tunnel {
     /// lasthop in UDP datagrams
@@ -48,7 +48,7 @@ enum Tunnel {
 impl Tunnel {
     const ALL: [Self; 3] = [Self::Udp, Self::Ethernet, Self::Wireguard];
 
-    /// As the table names it.
+    /// Returns the name in the table.
     const fn name(self) -> &'static str {
         match self {
             Self::Udp => "lasthop, UDP",
@@ -86,10 +86,10 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
 }
 
 struct Bench {
-    /// Where everything is written.
+    /// Folder of all files.
     folder: TempDir,
     lasthop: PathBuf,
-    /// Where it is among the tunnels.
+    /// Path of wireguard-go, if it is among the tunnels.
     wireguard: Option<PathBuf>,
     seconds: u64,
 }
@@ -112,7 +112,7 @@ impl Bench {
             })?,
             Tunnel::Wireguard => self.wireguard(&hop)?,
         };
-        // On all addresses: that of the tunnel may not be there yet.
+        // On all addresses: the tunnel's address may not exist yet.
         let mut serve = Command::new("iperf3");
         serve.arg("-s");
         let _server = hop.start(&hop.gateway, "iperf3", serve)?;
@@ -175,7 +175,7 @@ impl Bench {
         ];
         for (host, device, key, address, peer) in ends {
             let socket = PathBuf::from(format!("/var/run/wireguard/{device}.sock"));
-            // One that was killed leaves its socket behind, to which nobody listens.
+            // A killed process leaves its socket behind, on which nobody listens.
             let _ = fs::remove_file(&socket);
             let mut command = Command::new(program);
             command.args(["-f", device]);

@@ -1,5 +1,5 @@
-//! `cargo xtask bench world`: hops as the world has them, in network namespaces: a download with a small request each
-//! 100 ms beside it, by TCP alone and by lasthop, next to other people's TCP where that is asked for. Needs root.
+//! `cargo xtask bench world`: real hops, in network namespaces: a download with a small request each 100 ms beside it,
+//! by TCP alone and by lasthop, optionally beside other senders' TCP. Needs root.
 
 use std::fmt::Write;
 use std::fs;
@@ -22,13 +22,13 @@ mod scheme;
 /// Programs and the Debian packages that hold them.
 const NEEDED: [(&str, &str); 1] = [("unshare", "util-linux")];
 
-/// What to measure.
+/// Options of the bench.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Links: names that `lasthop emulate` knows, or TOML files with a '/' or a '.'
     #[arg(long, value_delimiter = ',', required_unless_present = "trace")]
     links: Vec<String>,
-    /// A recorded link: two files in mahimahi's format, the way down and the way up
+    /// A recorded link: two files in mahimahi's format, first down and then up
     #[arg(long, value_name = "DOWN,UP", value_delimiter = ',', num_args = 1)]
     trace: Vec<PathBuf>,
     /// The delay of a recorded link, each way
@@ -37,34 +37,34 @@ pub(crate) struct Options {
     /// The queue of a recorded link, each way
     #[arg(long, default_value = "1000 packets")]
     queue: String,
-    /// TCP connections of others that download beside, such as 'cubic:2,bbr:1'
+    /// TCP connections of others that download at the same time, such as 'cubic:2,bbr:1'
     #[arg(long, value_name = "KIND:COUNT,...", value_delimiter = ',')]
     beside: Vec<Beside>,
-    /// What is compared: 'cubic' and 'bbr' for TCP alone, 'lasthop' with a cubic sender inside, 'lasthop+bbr' with bbr
+    /// Compared schemes: 'cubic' and 'bbr' for TCP alone, 'lasthop' with a cubic sender inside, 'lasthop+bbr' with bbr
     #[arg(long, value_delimiter = ',', default_value = "cubic,bbr,lasthop")]
     schemes: Vec<Scheme>,
     /// The largest IP packet that the link's interfaces take
     #[arg(long, default_value_t = 1_500, value_parser = clap::value_parser!(u32).range(576..=9_000))]
     mtu: u32,
-    /// They decide all that chance does, for all schemes alike
+    /// Seeds of all random events, the same for all schemes
     #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
     seeds: Vec<u64>,
-    /// Seconds of each run that are measured
+    /// Measured seconds of each run
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=3_600))]
     time: u32,
     /// Seconds before them
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=600))]
     skip: u32,
-    /// Measure this program, not one that is built first
+    /// Measure this program instead of a newly built one
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// Where the rows go, as JSON
+    /// File for the rows, as JSON
     #[arg(long, value_name = "FILE", default_value = "target/bench-world.json")]
     json: PathBuf,
     /// Draw the plane of goodput and delay, as SVG
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// The program, once this one is alone
+    /// The program, for a process that runs in its own namespaces
     #[arg(long, hide = true)]
     alone: Option<PathBuf>,
 }
@@ -76,16 +76,16 @@ struct Row {
     scheme: String,
     seed: u64,
     seconds: u32,
-    /// What the download brought, in bits a second.
+    /// Goodput of the download, in bits per second.
     goodput_bps: f64,
-    /// How long small requests took, and how many there were.
+    /// Delays of small requests, and their number.
     request_median_ms: f64,
     request_p95_ms: f64,
     requests: usize,
-    /// Packets that came to the link's queue on the way down, and of them those that it dropped, from the start.
+    /// Packets offered to the link's queue on the way down, and those that it dropped, from the start.
     offered_packets: f64,
     dropped_packets: f64,
-    /// What each of the others got, in bits a second.
+    /// Goodput of each of the others, in bits per second.
     rivals_bps: Vec<f64>,
     rivals: Vec<String>,
     /// Deadlines that the emulator missed by more than 2 ms.
@@ -107,7 +107,7 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
         run::check(program, link)?;
     }
     let mut rows = Vec::new();
-    // Schemes in turns, so that what else the machine does meets them alike.
+    // Schemes in turns, so that other work of the machine affects them equally.
     for (name, link) in &links {
         for seed in &options.seeds {
             for scheme in &options.schemes {
@@ -132,7 +132,7 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     super::keep(shell, &options.json, &rows)
 }
 
-/// Every link, as it is called and as the emulator finds it.
+/// Returns every link: its name, and its form for the emulator.
 fn links(
     shell: &Shell,
     options: &Options,

@@ -1,5 +1,5 @@
-//! This program once more, alone: with mounts, processes, a `/run` and a `/mnt` in memory that nobody else sees, and
-//! that are gone with it, however it ends.
+//! A restart of this program in its own namespaces: its mounts, its processes, `/run` and `/mnt` in memory are
+//! invisible to others, and disappear when it ends.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -7,11 +7,12 @@ use std::process::Command;
 
 use crate::failure::Failure;
 
-/// The shell is the first process there: when it ends, by Ctrl-C too, the kernel ends all others and undoes all mounts.
+/// The shell is the first process there: when it ends, even by Ctrl-C, the kernel ends all others and undoes all
+/// mounts.
 const START: &str = "trap 'exit 130' INT TERM; mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /mnt && \
     \"$@\" & wait $!";
 
-/// Goes on as another process of the same name, with the same arguments and these; returns only if that fails.
+/// Replaces this process by the same program with its arguments and `more`; returns only if that fails.
 pub(crate) fn become_alone(more: &[&str], program: &Path) -> Failure {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);

@@ -30,7 +30,7 @@ const NEEDED: [(&str, &str); 3] = [
     ("unshare", "util-linux"),
 ];
 
-/// What can be done with files.
+/// A part of the soak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Part {
@@ -44,40 +44,40 @@ enum Part {
     Kills,
 }
 
-/// What to do, and with what.
+/// Options of the soak.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// Only these parts; all by default
     #[arg(long, value_enum, value_delimiter = ',')]
     what: Vec<Part>,
-    /// How long each part with random operations takes
+    /// Duration of each part with random operations
     #[arg(long, default_value_t = 45)]
     seconds: u64,
-    /// How often the server is killed
+    /// Number of times that the server is killed
     #[arg(long, default_value_t = 20)]
     kills: u32,
-    /// Bytes of the files during which it is killed, in the mean about
+    /// Mean size of the files during which it is killed, in bytes, approximately
     #[arg(long, default_value_t = 30_000_000, value_parser = clap::value_parser!(u64).range(1_000..))]
     size: u64,
-    /// Decides all that chance decides
+    /// Seed of all random decisions
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Reach the server through this emulated link, by its name or its file (`lasthop emulate`); without, by a wire
+    /// Reach the server through this emulated link, by its name or its file (`lasthop emulate`); default: a wire
     #[arg(long)]
     link: Option<String>,
-    /// Have lasthop's daemons at both ends of the link
+    /// Run lasthop's daemons at both ends of the link
     #[arg(long, requires = "link")]
     daemons: bool,
-    /// What stands behind `-o` when it is mounted
+    /// Mount options, behind `-o`
     #[arg(long = "mount-options", default_value = "rw")]
     mounting: String,
-    /// Try this program, not one that is built first
+    /// Test this program instead of a newly built one
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// Where the rows go, as JSON
+    /// File for the rows, as JSON
     #[arg(long, value_name = "FILE", default_value = "target/soak-files.json")]
     json: PathBuf,
-    /// The program, for a process that is alone already
+    /// The program, for a process that runs in its own namespaces already
     #[arg(long, hide = true)]
     alone: Option<PathBuf>,
 }
@@ -88,19 +88,19 @@ impl Options {
     }
 }
 
-/// What came of a part.
+/// Result of a part.
 #[derive(Debug, Serialize)]
 struct Row {
     part: Part,
     seed: u64,
     seconds: f64,
-    /// What was done, for a person.
+    /// The work done, for people.
     done: String,
     kills: Option<Tally>,
     fault: Option<Fault>,
 }
 
-/// Does all parts, prints a table, and fails if anything was wrong.
+/// Runs all parts, prints a table, and fails if anything was wrong.
 pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let Some(program) = &options.alone else {
         peers::provide(shell, &NEEDED)?;
@@ -145,7 +145,7 @@ fn soak(shell: &Shell, options: &Options, program: &Path) -> Result<Vec<Row>, Fa
     Ok(rows)
 }
 
-/// Does a part.
+/// Runs a part.
 fn row(shell: &Shell, options: &Options, part: Part, rig: &mut Rig) -> Row {
     let begun = Instant::now();
     let span = Duration::from_secs(options.seconds);
@@ -182,7 +182,7 @@ fn row(shell: &Shell, options: &Options, part: Part, rig: &mut Rig) -> Row {
                 },
             )
         }
-        // It looks at times; and does nothing that leads round in a circle.
+        // It checks times, and has no cyclic dependency.
         Part::Posix => rig
             .replace(Directories::Remembered)
             .and_then(|()| posix::program(shell))

@@ -1,11 +1,11 @@
-//! Chance that a seed decides.
+//! Random decisions from a seed.
 
-/// Numbers of `SplitMix64` (Steele, Lea and Flood 2014) and what is made of them.
+/// A generator of numbers by `SplitMix64` (Steele, Lea and Flood 2014).
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 
 impl Random {
-    /// Numbers that `seed` decides, other ones for each `stream`.
+    /// Creates a generator from `seed`, with other numbers for each `stream`.
     pub(super) fn new(seed: u64, stream: u64) -> Self {
         let mut random = Self(seed ^ stream.rotate_left(32));
         random.next();
@@ -20,17 +20,17 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which is not 0.
+    /// Returns a number below `bound`, which is not 0.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
-    /// One of them.
+    /// Returns one of the elements.
     pub(super) fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len() as u64) as usize]
     }
 
-    /// So many bytes.
+    /// Returns `count` random bytes.
     pub(super) fn bytes(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(count + 8);
         while bytes.len() < count {

@@ -1,5 +1,5 @@
-//! `cargo xtask soak split`: files cross a lossy hop over TCP that is split, and a daemon at one of its ends is killed.
-//! Each file is whole, or whoever waits for it gets an error; none ends early as if it were whole. Needs root.
+//! `cargo xtask soak split`: files cross a lossy hop over split TCP, and a daemon at one of its ends is killed. Each
+//! file arrives complete, or its receiver gets an error; none ends early without an error. Needs root.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -21,7 +21,7 @@ mod transfer;
 /// Programs and the Debian packages that hold them.
 const NEEDED: [(&str, &str); 2] = [("nft", "nftables"), ("unshare", "util-linux")];
 
-/// What carries TCP across the hop.
+/// Transport of TCP across the hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Transport {
@@ -43,7 +43,7 @@ impl Transport {
     }
 }
 
-/// What to do, and with what.
+/// Options of the soak.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// Only these transports
@@ -62,30 +62,30 @@ pub(crate) struct Options {
         default_value = "gateway,mobile"
     )]
     victims: Vec<Victim>,
-    /// How often each daemon is killed, with each transport
+    /// Number of times that each daemon is killed, with each transport
     #[arg(long, default_value_t = 50)]
     kills: u32,
     /// Bytes of the largest file
     #[arg(long, default_value_t = 2_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     size: u64,
-    /// Decides all that chance decides
+    /// Seed of all random decisions
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The emulated link that is the hop, by its name or its file (`lasthop emulate`); 20 Mbit/s with losses without
+    /// The emulated link of the hop, by its name or its file (`lasthop emulate`); default: 20 Mbit/s with losses
     #[arg(long)]
     link: Option<String>,
-    /// Try this program, not one that is built first
+    /// Test this program instead of a newly built one
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// Where the rows go, as JSON
+    /// File for the rows, as JSON
     #[arg(long, value_name = "FILE", default_value = "target/soak-split.json")]
     json: PathBuf,
-    /// The program, for a process that is alone already
+    /// The program, for a process that runs in its own namespaces already
     #[arg(long, hide = true)]
     alone: Option<PathBuf>,
 }
 
-/// What came of one daemon's deaths.
+/// Results of the kills of one daemon.
 #[derive(Debug, Serialize)]
 struct Row {
     transport: Transport,
@@ -96,7 +96,7 @@ struct Row {
     fault: Option<Fault>,
 }
 
-/// Kills, prints a table, and fails if anything was wrong.
+/// Runs the kills, prints a table, and fails if anything was wrong.
 pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let Some(program) = &options.alone else {
         peers::provide(shell, &NEEDED)?;

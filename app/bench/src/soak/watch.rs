@@ -1,4 +1,4 @@
-//! How far a part is, for whoever looks on, and for what ends it when it hangs.
+//! The progress of a part, for display, and to end a part that hangs.
 
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write, stderr};
@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often it is looked how far a part is.
+/// Interval of looks at the progress.
 const LOOK: Duration = Duration::from_millis(200);
-/// So many looks without news are three minutes: longer than any one operation takes, with what a server that is killed
-/// needs to be back.
+/// Number of looks without progress before a part counts as hanging. It is three minutes: longer than any one
+/// operation, with the restart of a killed server.
 const IDLE_LOOKS: u32 = 900;
 
-/// What a part has done so far.
+/// Number of operations done so far.
 #[derive(Debug, Default)]
 pub(super) struct Done(AtomicU64);
 
 impl Done {
-    /// One more operation is done.
+    /// Counts one more operation.
     pub(super) fn count(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -27,10 +27,10 @@ impl Done {
     }
 }
 
-/// Why a part failed; for a person.
+/// Reason why a part failed, as a text for people.
 pub(super) type Fault = String;
 
-/// Does a part, and tells how far it is. A part that hangs ends the whole soak: `hung` says what is known of it.
+/// Runs a part and shows its progress. A part that hangs ends the whole soak: `hung` returns what is known of it.
 pub(super) fn watch<T: Send>(
     name: &str,
     hung: impl Fn() -> String,
@@ -44,7 +44,7 @@ pub(super) fn watch<T: Send>(
         while !worker.is_finished() {
             thread::sleep(LOOK);
             let now = done.so_far();
-            // Looks are counted and not seconds: a machine that sleeps has not waited.
+            // Looks are counted and not seconds, because a suspended machine has not waited.
             idle = if now == before { idle + 1 } else { 0 };
             before = now;
             if idle > IDLE_LOOKS {
@@ -63,7 +63,7 @@ pub(super) fn watch<T: Send>(
     })
 }
 
-/// Shows a line in place of the last one, if there is a terminal.
+/// Replaces the last line on the terminal, if there is one.
 fn tell(line: &str) {
     if stderr().is_terminal() {
         eprint!("\r\x1b[K{line}");
@@ -71,10 +71,10 @@ fn tell(line: &str) {
     }
 }
 
-/// How many operations are shown of those that led to a fault.
+/// Number of operations that are printed with a fault.
 const SHOWN: usize = 24;
 
-/// The operations that were done last.
+/// The last operations.
 #[derive(Debug, Default)]
 pub(super) struct Last(VecDeque<String>);
 
@@ -86,7 +86,7 @@ impl Last {
         self.0.push_back(operation);
     }
 
-    /// The fault with what led to it.
+    /// Returns the fault with the operations before it.
     pub(super) fn explain(&self, fault: &str) -> Fault {
         let mut text = String::from("the last operations:");
         for operation in &self.0 {

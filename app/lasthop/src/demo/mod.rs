@@ -53,16 +53,16 @@ pub(crate) struct Arguments {
     /// The size of the file, such as '20 MB' [default: what the link carries in 10 s]
     #[arg(long)]
     size: Option<Bytes>,
-    /// When a transfer is broken off
+    /// The time limit of a transfer
     #[arg(long, default_value = "45 s")]
     time: Duration,
-    /// What is left out of the figures at the beginning
+    /// The time at the beginning that is left out of the figures
     #[arg(long, default_value = "0 s")]
     skip: Duration,
-    /// Decides every loss, every fade and the file's content
+    /// The seed of every loss, every fade and the file's content
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// What is compared: plain (TCP alone), lasthop, lasthop with the snoop agent in place of its own
+    /// The compared schemes: plain (TCP alone), lasthop, lasthop with the snoop agent in place of its own
     /// repair (snoop), with TCP split at the gateway (split), with either as it chooses (auto) or without any repair
     /// (tunnel), or the TOML file of another tunnel
     #[arg(
@@ -76,10 +76,10 @@ pub(crate) struct Arguments {
     /// The senders' congestion controls, such as 'reno,cubic,bbr'
     #[arg(long, value_delimiter = ',', default_value = "cubic")]
     senders: Vec<String>,
-    /// Which way the file goes, seen from the mobile host
+    /// The direction of the file, seen from the mobile host
     #[arg(long, value_enum, default_value = "down")]
     direction: TransferDirection,
-    /// Where the plot and the figures go
+    /// The folder of the plot and the figures
     #[arg(long, value_name = "DIR", default_value = "lasthop-demo")]
     report: PathBuf,
     /// Print the figures as JSON, and no progress

@@ -60,23 +60,23 @@ pub(crate) struct Arguments {
     /// The errors that one of several right sides, counted from 1, meets: those of this link, and nothing else of it
     #[arg(long, value_name = "N=NAME|FILE")]
     pub(crate) errors: Vec<ErrorsOf>,
-    /// Decides every loss and every fade
+    /// The seed of every loss and every fade
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Where the counters go, as JSON, at the start, on SIGUSR1 and at the end [default: stdout, not
+    /// The file for the counters, as JSON, at the start, on SIGUSR1 and at the end [default: stdout, not
     /// at the start]
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Ends after this time, such as '90 s' [default: on SIGTERM or Ctrl-C]
+    /// End after this time, such as '90 s' [default: on SIGTERM or Ctrl-C]
     #[arg(long)]
     pub(crate) duration: Option<Duration>,
-    /// The largest IP packet that the interfaces take, in bytes
+    /// The MTU of the interfaces, in bytes
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u32).range(68..=65_535))]
     pub(crate) mtu: u32,
-    /// Tells outages on a socket there, as a daemon does: `lasthop signals --socket FILE` shows them
+    /// Report outages on a socket at this path, as a daemon does: `lasthop signals --socket FILE` shows them
     #[arg(long, value_name = "FILE")]
     pub(crate) signals: Option<PathBuf>,
-    /// Tells each outage so long ahead too, such as '500 ms', as a hand-off
+    /// Also announce each outage this long before it, such as '500 ms', as a hand-off
     #[arg(long, value_name = "TIME", requires = "signals")]
     pub(crate) announce: Option<Duration>,
 }

@@ -22,7 +22,7 @@ Examples:
   lasthop lab run channel-errors --set 'size=200 B' --seeds 100 --out ./small
   lasthop lab report                                one HTML page of all results";
 
-/// Run experiments in the simulator and compare them with what papers published.
+/// Run experiments in the simulator and compare them with published papers.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -25,9 +25,9 @@ Examples:
   lasthop lab run ton97-claims --check              exit code 1 if a claim of the paper does not hold
   lasthop lab show ton97-table3 --plan > my.toml    after edits: lasthop lab run my.toml --json";
 
-/// Run experiments, groups of them, or plans of one's own, on all cores.
+/// Run experiments, groups of them, or your own plans, on all cores.
 ///
-/// Results are stored as runs end, in a folder for each experiment; the same command goes on from there after
+/// Results are stored as runs end, in a folder for each experiment; the same command continues from there after
 /// an interruption, and with more seeds it runs only those that are missing.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -35,22 +35,22 @@ pub(crate) struct Arguments {
     /// Experiments or groups (`lasthop lab list`), or plans' TOML files
     #[arg(value_name = "EXPERIMENT|GROUP|PLAN.toml", required = true)]
     what: Vec<String>,
-    /// How many seeds each case gets [default: what the plan says]
+    /// Number of seeds of each case [default: that of the plan]
     #[arg(long)]
     seeds: Option<u64>,
-    /// How many runs at once [default: one for each core]
+    /// Number of runs at once [default: one for each core]
     #[arg(long)]
     jobs: Option<NonZeroUsize>,
-    /// Changes a parameter (`size=200 B`), or anything else of the plan (`schemes.LL.suppress=true`)
+    /// Change a parameter (`size=200 B`), or any other part of the plan (`schemes.LL.suppress=true`)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<Override>,
-    /// Where results are stored [default: lasthop-lab/EXPERIMENT]; of a group, a folder in it for each
+    /// The folder of the results [default: lasthop-lab/EXPERIMENT]; a group has a folder in it for each experiment
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Begin anew: forget the runs that are stored there
+    /// Start again: discard the stored runs
     #[arg(long)]
     fresh: bool,
-    /// Also print what every scheme differs from this one by, on common seeds
+    /// Also print the difference of every scheme from this one, on common seeds
     #[arg(long, value_name = "SCHEME", conflicts_with = "json")]
     against: Option<String>,
     /// Print the results as a JSON array of rows; with --check, an object of rows and claims

@@ -16,7 +16,7 @@ pub(crate) struct ListArguments {}
 pub(crate) struct ShowArguments {
     /// The experiment
     experiment: String,
-    /// Print the plan alone: the start of one's own
+    /// Print only the plan, as a start for your own
     #[arg(long)]
     plan: bool,
 }

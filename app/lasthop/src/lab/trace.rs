@@ -12,21 +12,21 @@ use super::output::output;
 use super::registry;
 use crate::failure::Failure;
 
-/// Record the packets of one run for Wireshark and the like.
+/// Record the packets of one run, for Wireshark and similar programs.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The experiment
     experiment: String,
-    /// Which run
+    /// The seed of the run
     #[arg(long)]
     seed: u64,
-    /// Which scheme [default: the plan's first]
+    /// The scheme [default: the plan's first]
     #[arg(long)]
     scheme: Option<String>,
-    /// Changes a parameter, or holds an axis at one value (its first, unless told)
+    /// Change a parameter, or keep an axis at one value (by default its first)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<Override>,
-    /// Where the packets go
+    /// The file for the packets
     #[arg(long, value_name = "FILE")]
     pcap: PathBuf,
 }

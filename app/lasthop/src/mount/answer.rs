@@ -1,23 +1,23 @@
-//! What the process of a mount answers on its control socket.
+//! The replies of a mount's process on its control socket.
 
 use serde::{Deserialize, Serialize};
 
-/// The state of a mount. A reader of another version ignores fields that it does not know; a field that it misses is an
-/// error, unless the field is optional.
+/// Status of a mount. A reader of another version ignores unknown fields; a missing field is an error, unless the field
+/// is optional.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Status {
-    /// The address of what is mounted.
+    /// URL of the mounted directory.
     pub(super) source: String,
-    /// The directory that it is mounted at.
+    /// Mount point.
     pub(super) point: String,
-    /// The number of the process that keeps it.
+    /// Process id of its process.
     pub(super) process: u32,
     /// Time since it was mounted, in seconds.
     pub(super) uptime_s: f64,
     /// The connection to the server.
     #[serde(flatten)]
     pub(super) connection: runtime::files::Status,
-    /// Number of the kernel's requests that wait.
+    /// Number of the kernel's requests in progress.
     pub(super) requests: usize,
     /// Time since the oldest of them came, in seconds.
     pub(super) oldest_request_s: Option<f64>,
@@ -25,11 +25,11 @@ pub(super) struct Status {
     pub(super) open_files: usize,
     /// Number of files that the kernel remembers.
     pub(super) nodes: usize,
-    /// The file of the log, or where else it goes.
+    /// Path of the log, or its other destination.
     pub(super) log: String,
 }
 
-/// The answer to any question but the one for the status.
+/// Reply to every query except the one for the status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub(super) enum Outcome {
@@ -40,12 +40,12 @@ pub(super) enum Outcome {
     },
     /// It is unmounted, and something is lost.
     Discarded {
-        /// How much.
+        /// Description of the loss.
         lost: String,
     },
     /// It is unmounted here.
     Elsewhere {
-        /// True: other mount namespaces have it still.
+        /// True if other mount namespaces still have it.
         elsewhere: bool,
     },
     /// It is done.
@@ -53,7 +53,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// Returns the outcome of what failed with `error`.
+    /// Creates the reply to a query that failed with `error`.
     pub(super) fn failed(error: &impl ToString) -> Self {
         let error = error.to_string();
         Self::Failed { error }

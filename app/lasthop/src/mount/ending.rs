@@ -157,7 +157,7 @@ impl MountProcess {
         let sender = self.sender.clone();
         self.connection
             .submit(&self.caller, ask::Sync, move |result| {
-                // Nobody hears it once the process ends.
+                // Nobody receives it once the process ends.
                 let _ = sender.send(MountEvent::Synced(purpose, result));
             });
     }

@@ -56,32 +56,32 @@ close() and fsync() report errors of earlier writes; sync(2) does not reach a FU
 Root mounts by itself; other users need `fusermount3` (package fuse3).
 Exit codes: 0 mounted, 1 something failed, 2 the command line or a setting is wrong, 130 interrupted.";
 
-/// Mount files at an NFS server: what the air swallows is asked for again.
+/// Mount files of an NFS server: lost calls are repeated.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What: `nfs://HOST[:PORT]/PATH`
+    /// The directory to mount: `nfs://HOST[:PORT]/PATH`
     #[arg(required_unless_present_any = ["status", "list"])]
     url: Option<OsString>,
-    /// Where: a directory
+    /// The mount point: a directory
     #[arg(value_name = "DIR", required_unless_present_any = ["status", "list"])]
     point: Option<PathBuf>,
-    /// How, separated by commas
+    /// Mount options, separated by commas
     #[arg(short, long, value_name = "OPTIONS", value_delimiter = ',')]
     options: Vec<String>,
-    /// Do not go into the background; Ctrl-C unmounts
+    /// Stay in the foreground; Ctrl-C unmounts
     #[arg(long)]
     foreground: bool,
-    /// Say how the mount at DIR does: what is not safe, and what waits
+    /// Show the status of the mount at DIR: unsafe data and waiting requests
     #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "options", "foreground"])]
     status: Option<PathBuf>,
-    /// List what is mounted
+    /// List the mounts
     #[arg(long, conflicts_with_all = ["url", "options", "foreground", "status"])]
     list: bool,
     /// With --status or --list: print JSON
     #[arg(long)]
     json: bool,
-    /// The process in the background: tells the one that started it on standard output that all is well.
+    /// The process in the background, which reports on standard output that the mount works.
     #[arg(long, hide = true)]
     child: bool,
 }
@@ -121,7 +121,7 @@ fn status(point: &Path, json: bool) -> Result<(), Failure> {
 struct Listed {
     point: String,
     source: String,
-    /// Whether its process does.
+    /// True if its process answers.
     answers: bool,
 }
 
@@ -150,11 +150,11 @@ fn list(json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Wait until all that was written to a mount is on the server's disk.
+/// Wait until all data written to a mount are on the server's disk.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 all data safe, 1 not all safe, 2 there is no such mount.")]
 pub(crate) struct SyncArguments {
-    /// Where it is mounted
+    /// The mount point
     #[arg(value_name = "DIR")]
     point: PathBuf,
 }

@@ -6,7 +6,7 @@ use units::{Bytes, Duration};
 
 use super::answer::Status;
 
-/// The page.
+/// Returns the page.
 pub(super) fn render(status: &Status) -> String {
     let connection = &status.connection;
     let mut page = format!("{} on {}\n", status.source, status.point);
@@ -28,7 +28,7 @@ pub(super) fn render(status: &Status) -> String {
     page
 }
 
-/// What would be lost if the mount ended now.
+/// Returns a description of the data that would be lost if the mount ended now.
 pub(super) fn unsafe_data(status: &Status) -> String {
     let bytes = Bytes::new(status.connection.unsafe_bytes);
     match status.connection.unsafe_files {
@@ -47,7 +47,7 @@ fn waiting(status: &Status) -> String {
     }
 }
 
-/// How long the server has been silent, if it is.
+/// Returns the duration of the server's silence as text, if it is silent.
 pub(super) fn silence(status: &Status) -> Option<String> {
     let silent = status.connection.silent_for;
     silent.map(|span| whole_seconds(span.as_millis() / 1000))

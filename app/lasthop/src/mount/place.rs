@@ -68,13 +68,13 @@ impl Place {
         }
     }
 
-    /// Asks its process for its status.
+    /// Requests the status from its process.
     pub(super) fn status<S: DeserializeOwned>(&self) -> Result<S, Failure> {
         ask(&self.socket, Question::Status, Some(super::PATIENCE))
             .map_err(|error| self.unanswered(&error))
     }
 
-    /// Why its process does not answer, and what helps.
+    /// Returns the error that its process does not answer, with a remedy.
     pub(super) fn unanswered(&self, error: &io::Error) -> Failure {
         let point = self.mounted.point.display();
         Failure::setting(match error.kind() {
@@ -98,7 +98,7 @@ impl Place {
         })
     }
 
-    /// Unmounts what a dead process has left.
+    /// Unmounts the mount of a dead process.
     pub(super) fn remove(&self) -> Result<(), Failure> {
         edges::fuse::unmount(&self.mounted.point, true).map_err(Failure::setting)?;
         // There may be no socket yet.

@@ -26,14 +26,14 @@ Examples:
 Ctrl-C ends the wait, prints what would be lost, and does not change the mount.
 Exit codes: 0 unmounted and all data are safe, 1 not, 2 there is no such mount, 130 interrupted.";
 
-/// Unmount what `lasthop mount` has mounted.
+/// Unmount a mount of `lasthop mount`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Where it is mounted
+    /// The mount point
     #[arg(value_name = "DIR")]
     point: PathBuf,
-    /// Do not wait; lose what is not safe
+    /// Do not wait; lose data that are not safe
     #[arg(long)]
     discard: bool,
 }
@@ -83,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// What is not safe yet, and why.
+/// Describes the data that are not safe yet, with the reason.
 fn left(status: &Status) -> String {
     let unsafe_data = page::unsafe_data(status);
     match page::silence(status) {

@@ -19,7 +19,7 @@ const WINDOW: u64 = 8 << 20;
 /// Write the content of files to standard output.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Of which files
+    /// The files
     #[arg(required = true, value_name = "URL")]
     urls: Vec<OsString>,
 }

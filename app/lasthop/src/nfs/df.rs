@@ -11,13 +11,13 @@ use super::problem::Problem;
 use super::session::{Sessions, parse_url};
 use super::text;
 
-/// Show how full file systems are.
+/// Show the used and free space of file systems.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Any file or directory of them
+    /// Any file or directory on each file system
     #[arg(required = true, value_name = "URL")]
     urls: Vec<OsString>,
-    /// As JSON: an array of objects, in bytes
+    /// Print JSON: an array of objects, sizes in bytes
     #[arg(long)]
     json: bool,
 }

@@ -14,16 +14,16 @@ use super::text;
 /// List directories.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// What to list
+    /// The directories or files
     #[arg(required = true, value_name = "URL")]
     urls: Vec<OsString>,
-    /// Rights, links, owner, group, size and time (UTC) too
+    /// Also show permissions, links, owner, group, size and time (UTC)
     #[arg(short, long)]
     long: bool,
-    /// Names that begin with a dot too
+    /// Also list names that begin with a dot
     #[arg(short, long)]
     all: bool,
-    /// As JSON: an array of objects
+    /// Print JSON: an array of objects
     #[arg(long)]
     json: bool,
 }

@@ -11,13 +11,13 @@ use super::session::{Place, Sessions, named, parse_url};
 /// Make directories.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// What to make
+    /// The directories
     #[arg(required = true, value_name = "URL")]
     urls: Vec<OsString>,
-    /// Make the directories above it too, and be content with what is there
+    /// Also make missing parent directories; an existing directory is no error
     #[arg(short, long)]
     parents: bool,
-    /// The rights, in octal, such as 750
+    /// The permissions, in octal, such as 750
     #[arg(short, long, default_value = "755", value_parser = octal)]
     mode: u32,
 }

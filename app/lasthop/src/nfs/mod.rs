@@ -38,7 +38,7 @@ In names `?` is written %3F and `%` is written %25; every other byte stands for 
 
 Exit codes: 0 done, 1 something failed, 2 the command line or a setting is wrong, 130 interrupted.";
 
-/// Work with files at an NFS server, without mounting it: what the air swallows is asked for again.
+/// Work with files at an NFS server, without mounting it: lost calls are repeated.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

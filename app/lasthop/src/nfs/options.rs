@@ -51,43 +51,42 @@ struct Configuration {
     calls: rpc::Config,
 }
 
-/// How the server is reached and asked.
+/// Options of the connection to a server.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Access to the server")]
 pub(super) struct Options {
-    /// When a call is sent again [default: adaptive]
+    /// The retransmission policy of calls [default: adaptive]
     #[arg(long, value_enum, global = true)]
     policy: Option<PolicyName>,
     /// Bytes of one READ or WRITE: 1024 to 32768, such as '4 KiB' or 4096, or 'auto'
     #[arg(long, value_name = "SIZE", value_parser = block, global = true)]
     block: Option<BlockSize>,
-    /// READs and WRITEs on their way at once, or 'auto'
+    /// READs and WRITEs in flight at once, or 'auto'
     #[arg(long, value_name = "N", value_parser = window, global = true)]
     window: Option<Window>,
-    /// Give up when the server is silent for so long, such as '1 min' [default: never]
+    /// Give up after the server is silent for this time, such as '1 min' [default: never]
     #[arg(long, value_name = "TIME", value_parser = time, global = true)]
     soft: Option<Duration>,
-    /// The transport: udp, tcp, or auto (UDP if the server answers there, else TCP); an address can say it too
-    /// (?proto=)
+    /// The transport: udp, tcp, or auto (UDP if the server answers there, else TCP); a URL can set it too (?proto=)
     #[arg(long, value_name = "TRANSPORT", global = true)]
     proto: Option<Transport>,
-    /// In whose name [default: this process's user and groups]
+    /// The user and groups of the calls [default: those of this process]
     #[arg(long, value_name = "UID:GID[,GID...]", global = true)]
     caller: Option<Caller>,
-    /// How long the server may take to answer at all
+    /// The time limit of the first reply
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "30 s", global = true)]
     connect_time: Duration,
-    /// Call from any local port, not from a privileged one where that is permitted
+    /// Call from any local port, even if a privileged one is permitted
     #[arg(long, global = true)]
     any_port: bool,
-    /// Where a daemon tells of fades and hand-offs, or `lasthop emulate --signals` [default: the mobile host's, if it
-    /// runs]
+    /// The socket of a daemon or `lasthop emulate --signals` that reports fades and hand-offs [default: the mobile
+    /// host's, if it runs]
     #[arg(long, value_name = "SOCKET", global = true)]
     signals: Option<PathBuf>,
-    /// Do not listen to the daemon of the hop
+    /// Ignore the signals of the daemon
     #[arg(long, global = true, conflicts_with = "signals")]
     no_signals: bool,
-    /// A TOML file with the tables `files` and `calls`; what is said here comes before it
+    /// A TOML file with the tables `files` and `calls`; the command line overrides it
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }

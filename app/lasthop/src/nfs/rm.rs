@@ -12,13 +12,13 @@ use super::session::{Place, Sessions, entry_of, named, parse_url};
 /// Remove files.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// What to remove
+    /// The files
     #[arg(required = true, value_name = "URL")]
     urls: Vec<OsString>,
-    /// Directories with all that is in them
+    /// Remove directories with all their content
     #[arg(short, long)]
     recursive: bool,
-    /// Be content if there is nothing
+    /// A missing file is no error
     #[arg(short, long)]
     force: bool,
 }

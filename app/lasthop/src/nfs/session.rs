@@ -159,7 +159,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Does an operation, unless the user breaks it off.
+    /// Carries out an operation, unless the user interrupts it.
     pub(super) fn call<A: Ask>(&self, operation: A) -> Result<A::Reply, CallError> {
         let wanted = || !interrupt::is_set();
         self.connection.call_while(&self.caller, operation, &wanted)
@@ -176,7 +176,7 @@ impl Session {
         resolver.resolve(self.root.handle, path, follow_last)
     }
 
-    /// Does operations, many at once, and tells `each` how they ended, in whichever order.
+    /// Carries out operations, many at once, and passes each result to `each`, in any order.
     pub(super) fn call_all<A: Ask>(
         &self,
         operations: Vec<A>,

@@ -12,16 +12,16 @@ use super::problem::Problem;
 use super::session::{Place, Sessions, parse_url};
 use super::text;
 
-/// Show what is known of files.
+/// Show the attributes of files.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Of what
+    /// The files
     #[arg(required = true, value_name = "URL")]
     urls: Vec<OsString>,
-    /// Of what a symbolic link leads to
+    /// Follow symbolic links
     #[arg(short = 'L', long)]
     dereference: bool,
-    /// As JSON: an array of objects
+    /// Print JSON: an array of objects
     #[arg(long)]
     json: bool,
 }

@@ -26,7 +26,7 @@ The first lines show the present state. docs/signals.md explains how a program s
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Which daemon, by its configuration's `name` [default: the only one]
+    /// The daemon, by its configuration's `name` [default: the only one]
     #[arg(long, conflicts_with = "socket")]
     name: Option<String>,
     /// Print JSON, a line for each signal
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     /// The daemon's `state_dir`
     #[arg(long, value_name = "FOLDER", default_value = edges::undo::STATE_FOLDER)]
     state_dir: PathBuf,
-    /// The socket, wherever it is
+    /// The path of the socket
     #[arg(long, value_name = "FILE")]
     socket: Option<PathBuf>,
 }

@@ -22,14 +22,14 @@ Examples:
 /// Extension of a control socket's file name.
 const ENDING: &str = "sock";
 
-/// Ask a daemon how the hop does.
+/// Show the status of a daemon and its hop.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Which daemon, by its configuration's `name` [default: the only one]
+    /// The daemon, by its configuration's `name` [default: the only one]
     #[arg(long)]
     name: Option<String>,
-    /// Print JSON, all that is known
+    /// Print the complete status as JSON
     #[arg(long)]
     json: bool,
     /// The daemon's `state_dir`

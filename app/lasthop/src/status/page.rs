@@ -10,7 +10,7 @@ use units::{Bytes, Duration};
 
 use super::{registration, transport};
 
-/// The page.
+/// Returns the page.
 pub(super) fn render(status: &Status) -> String {
     let host = &status.host;
     let mut page = format!(
@@ -121,7 +121,7 @@ fn render_peer(page: &mut String, peer: &PeerStatus) {
     render_traffic(page, peer);
 }
 
-/// How long packets to the peer may be, and how long those from there were.
+/// Describes the path MTU in both directions.
 fn path_mtu(hop: &association::Status) -> String {
     let bytes = |length: Option<usize>| match length {
         Some(bytes) => format!("{bytes} B"),
@@ -131,7 +131,7 @@ fn path_mtu(hop: &association::Status) -> String {
     format!("{out} outwards; longest from there {back}")
 }
 
-/// What crosses the hop, and how.
+/// Adds the traffic across the hop, by kind.
 fn render_traffic(page: &mut String, peer: &PeerStatus) {
     let hop = &peer.hop;
     let (sent, received) = (&hop.stats.sent, &hop.stats.received);
@@ -156,7 +156,7 @@ fn render_traffic(page: &mut String, peer: &PeerStatus) {
     }
 }
 
-/// What is held for it, and what was dropped since that may be no more.
+/// Describes the memory held for the peer, and the packets dropped for lack of room.
 fn memory(hop: &association::Status) -> String {
     let SentStats {
         packets_capped: capped,
@@ -176,7 +176,7 @@ fn memory(hop: &association::Status) -> String {
     )
 }
 
-/// Its part in an air that it shares with others.
+/// Describes the peer's share of a shared air.
 fn turns(air: &AirStatus) -> String {
     let scheduling = &air.scheduling;
     let marked = if scheduling.is_marked {
@@ -196,7 +196,7 @@ fn turns(air: &AirStatus) -> String {
     )
 }
 
-/// In words whether the peer can be reached.
+/// Describes if the peer can be reached.
 fn state(peer: &PeerStatus) -> String {
     let fading = peer.hop.fading_for;
     match peer.keys_age {
@@ -206,7 +206,7 @@ fn state(peer: &PeerStatus) -> String {
     }
 }
 
-/// Why frames were lost, as far as it is known; nothing where none were.
+/// Describes the causes of lost frames, as far as they are known; empty if none was lost.
 fn causes(causes: &LossCounts) -> String {
     let named = [
         some(causes.fade, "in fades"),
@@ -222,7 +222,7 @@ fn causes(causes: &LossCounts) -> String {
     }
 }
 
-/// How often how many transmissions in a row were lost; class n holds 2ⁿ to 2ⁿ⁺¹ − 1.
+/// Describes the lengths of bursts of losses, with the number of each; class n holds 2ⁿ to 2ⁿ⁺¹ − 1 transmissions.
 fn bursts(classes: &[u64]) -> String {
     let named = classes
         .iter()
@@ -262,12 +262,12 @@ pub(super) fn line(page: &mut String, name: &str, content: &str) {
     let _ = writeln!(page, "{name:<17} {content}");
 }
 
-/// What is measured, or that it is not yet.
+/// Returns the measured value as text, or that there is none yet.
 fn measured(value: Option<impl Display>) -> String {
     value.map_or_else(|| "not measured yet".into(), |value| value.to_string())
 }
 
-/// A span as the page shows ages.
+/// Returns a span in the form of ages on the page.
 pub(super) fn seconds(span: Duration) -> String {
     age(span.as_millis() / 1000)
 }
@@ -290,7 +290,7 @@ mod tests {
 
     use super::*;
 
-    /// What daemons answered that had two mobile hosts on one air, and what was shown of it then.
+    /// Replies of daemons with two mobile hosts on one air, and the pages for them.
     const SEEN: [(&str, &str); 2] = [
         (include_str!("gateway.json"), include_str!("gateway.txt")),
         (include_str!("mobile.json"), include_str!("mobile.txt")),

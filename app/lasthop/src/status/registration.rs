@@ -4,7 +4,7 @@ use hosts::Registration;
 
 use super::page::seconds;
 
-/// Since when the peer is here, or has gone; nothing if it has never been here.
+/// Describes the time since the peer arrived or left; `None` if it was never here.
 pub(super) fn describe(registration: &Registration) -> Option<String> {
     match *registration {
         Registration::Unknown => None,
@@ -25,7 +25,7 @@ pub(super) fn describe(registration: &Registration) -> Option<String> {
     }
 }
 
-/// What is said of a peer without keys.
+/// Describes the state of a peer without keys.
 pub(super) fn absence(registration: &Registration) -> &'static str {
     match registration {
         Registration::Left { .. } => "left",

@@ -7,7 +7,7 @@ use units::Bytes;
 
 use super::page::{line, some};
 
-/// Adds how TCP crosses the hop to a peer.
+/// Adds the way of TCP across the hop to a peer.
 pub(super) fn render_hop(page: &mut String, peer: &PeerStatus) {
     let hop = &peer.hop;
     match &peer.choice {
@@ -19,7 +19,7 @@ pub(super) fn render_hop(page: &mut String, peer: &PeerStatus) {
     }
 }
 
-/// Adds what became of connections that are split here, or were not.
+/// Adds the results of connections that were split here, or were not.
 pub(super) fn render(page: &mut String, split: &SplitStatus) {
     line(page, "split", &split_tcp(split));
     if let Some(choices) = &split.choices {
@@ -30,7 +30,7 @@ pub(super) fn render(page: &mut String, split: &SplitStatus) {
     }
 }
 
-/// Why new connections cross in one way or the other.
+/// Returns the reason why new connections cross in this way.
 fn reason(because: Cause) -> &'static str {
     match because {
         Cause::Unmeasured => "as the hop is not measured yet",
@@ -49,7 +49,7 @@ fn way(split: bool) -> &'static str {
     }
 }
 
-/// By which way connections cross that begin now.
+/// Describes the way in which new connections cross.
 fn chosen(choice: &Choice) -> String {
     format!(
         "chosen for each connection; now {}, {} ({})",
@@ -59,7 +59,7 @@ fn chosen(choice: &Choice) -> String {
     )
 }
 
-/// What the hop was like when it was chosen.
+/// Describes the hop at the time of the choice.
 fn hop(hop: &HopCondition) -> String {
     let round_trip = hop.round_trip.map(|round_trip| round_trip.to_string());
     let loss = hop
@@ -72,7 +72,7 @@ fn hop(hop: &HopCondition) -> String {
     )
 }
 
-/// How many connections went which way, and why.
+/// Describes the numbers of connections by way and reason.
 fn counts(counts: &[Count]) -> String {
     let counts = counts.iter().filter(|count| count.connections > 0);
     let describe = |count: &Count| {
@@ -83,7 +83,7 @@ fn counts(counts: &[Count]) -> String {
     counts.join("; ")
 }
 
-/// A connection for which it was chosen.
+/// Describes the latest connection for which a way was chosen.
 fn latest(chosen: &Chosen) -> String {
     let choice = &chosen.choice;
     format!(
@@ -96,7 +96,7 @@ fn latest(chosen: &Chosen) -> String {
     )
 }
 
-/// What became of connections that are split here.
+/// Describes the results of connections that are split here.
 fn split_tcp(split: &SplitStatus) -> String {
     let counters = &split.counters;
     let ends = [
@@ -117,7 +117,7 @@ fn split_tcp(split: &SplitStatus) -> String {
     )
 }
 
-/// How connections fare that cross as MTCP.
+/// Describes the connections that cross as MTCP.
 fn streams(streams: &StreamStatus) -> String {
     let counters = &streams.counters;
     let sent = &counters.traffic.sent;
@@ -136,7 +136,7 @@ fn streams(streams: &StreamStatus) -> String {
     )
 }
 
-/// Who repairs TCP, and what snoop did for it.
+/// Describes the repair of TCP, and the counters of snoop.
 fn tcp(tcp: &TcpStatus) -> String {
     match tcp.method {
         TcpMethod::Arq => "repaired by the link layer".into(),

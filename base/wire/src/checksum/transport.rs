@@ -59,7 +59,7 @@ impl Coverage {
 }
 
 impl PartialChecksum {
-    /// Where the transport checksum of `packet` lies; nothing where it has none that we know.
+    /// Returns the place of the transport checksum in `packet`; `None` if it has none that we know.
     pub fn place_in(packet: &IpPacket<'_>) -> Option<Self> {
         Coverage::of(packet).map(|coverage| coverage.place())
     }
@@ -87,7 +87,7 @@ pub fn fill_transport_checksum(packet: &mut [u8]) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// The same of a packet that was checked when `layout` was found.
+/// Computes and stores the transport checksum of a packet that was checked when `layout` was found.
 pub(crate) fn fill(packet: &mut [u8], layout: Layout) {
     if let Some(coverage) = Coverage::of(&IpPacket::new(packet, layout)) {
         let transport = &mut packet[coverage.transport];
@@ -97,11 +97,11 @@ pub(crate) fn fill(packet: &mut [u8], layout: Layout) {
     }
 }
 
-/// Stores the sum of the pseudo-header in the place of the transport checksum of a packet that was checked when
-/// `layout` was found, and says where the rest of the sum goes; nothing where a packet has no such checksum (as above).
+/// Stores the sum of the pseudo-header as the transport checksum of a packet that was checked when `layout` was found.
+/// Returns the place for the rest of the sum; `None` if a packet has no such checksum (as above).
 ///
-/// This is what Linux calls `CHECKSUM_PARTIAL`: the receiver takes the packet as good without adding
-/// it up, and who sends it on to a wire completes it.
+/// Linux calls this `CHECKSUM_PARTIAL`: the receiver accepts the packet without adding it up, and a host that forwards
+/// it to a wire completes it.
 pub(crate) fn store_pseudo_header(packet: &mut [u8], layout: Layout) -> Option<PartialChecksum> {
     let coverage = Coverage::of(&IpPacket::new(packet, layout))?;
     let place = coverage.place();

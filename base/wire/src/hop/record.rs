@@ -10,9 +10,9 @@ mod writer;
 pub use reader::{RecordReader, StreamBroken};
 pub use writer::{RecordHead, RecordWriter};
 
-/// First byte of a record: it is a delta.
+/// First byte of a record that is a delta.
 const DELTA: u8 = 0x80;
-/// A delta's first byte: which fields follow.
+/// Bits in a delta's first byte for the fields that follow.
 const SEGMENT_SIZE: u8 = 0x40;
 const IDENTIFICATION: u8 = 0x20;
 const FLAGS: u8 = 0x10;

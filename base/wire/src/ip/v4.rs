@@ -45,12 +45,12 @@ impl<'a> Ipv4View<'a> {
         })
     }
 
-    /// A view of a packet that was checked before.
+    /// Returns a view of a packet that was checked before.
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
-    /// Where the parts of the packet lie.
+    /// Returns the positions of the packet's parts.
     pub(super) fn layout(&self) -> Layout {
         Layout {
             version: Version::V4,
@@ -62,7 +62,7 @@ impl<'a> Ipv4View<'a> {
         }
     }
 
-    /// The packet, header included, without trailing bytes.
+    /// Returns the packet, header included, without trailing bytes.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -191,7 +191,7 @@ fn check_header(bytes: &[u8]) -> Result<usize, Malformed> {
     Ok(length)
 }
 
-/// A header without options for a whole datagram that must not be fragmented.
+/// Returns a header without options for a whole datagram that must not be fragmented.
 pub(crate) struct AtomicHeader {
     pub(crate) total_length: u16,
     pub(crate) protocol: Protocol,

@@ -41,12 +41,12 @@ impl<'a> Ipv6View<'a> {
         Ok(Self { bytes, layout })
     }
 
-    /// A view of a packet that was checked when `layout` was found.
+    /// Returns a view of a packet that was checked when `layout` was found.
     pub(super) fn new(bytes: &'a [u8], layout: Layout) -> Self {
         Self { bytes, layout }
     }
 
-    /// Where the parts of the packet lie.
+    /// Returns the positions of the packet's parts.
     pub(super) fn layout(&self) -> Layout {
         self.layout
     }
@@ -99,7 +99,7 @@ impl<'a> Ipv6View<'a> {
     }
 }
 
-/// Walks over the extension headers of a packet. Each round takes eight bytes or more off it, so it bounds the walk.
+/// Walks over the extension headers of a packet. Each step takes at least eight bytes off it, which limits the walk.
 fn walk(bytes: &[u8]) -> Result<Layout, Malformed> {
     let (mut protocol, mut end) = (Protocol(bytes[6]), HEADER_LENGTH);
     let mut found: Option<Fragment> = None;
@@ -157,7 +157,7 @@ fn check_header(bytes: &[u8]) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// A header without extension headers.
+/// Returns a header without extension headers.
 pub(crate) struct PlainHeader {
     pub(crate) payload_length: u16,
     pub(crate) protocol: Protocol,

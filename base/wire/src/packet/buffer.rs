@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut, Range};
 
 /// Sizes of storage: a small packet, a frame, bursts, the largest IP packet with room around it.
 const CLASSES: [usize; 5] = [512, 2_048, 16_384, 33_280, 66_560];
-/// How much unused storage the pool keeps of each class, in bytes.
+/// Limit of the unused storage that the pool keeps of each class, in bytes.
 const KEPT_PER_CLASS: usize = 2 << 20;
 /// Room that [`PacketBuffer::copy_of`] leaves before the content, in bytes.
 pub const HEADROOM: usize = 32;
@@ -26,7 +26,7 @@ pub struct PacketBuffer {
 }
 
 impl PacketBuffer {
-    /// A buffer with room for `room` bytes in all, with empty content at `headroom`.
+    /// Creates a buffer of `room` bytes in total, with empty content at `headroom`.
     ///
     /// # Panics
     /// If `headroom` exceeds `room`.
@@ -41,25 +41,25 @@ impl PacketBuffer {
         }
     }
 
-    /// A buffer that holds a copy of `bytes`, with [`HEADROOM`] before it.
+    /// Creates a buffer with a copy of `bytes`, and [`HEADROOM`] before it.
     pub fn copy_of(bytes: &[u8]) -> Self {
         let mut buffer = Self::with_room(bytes.len() + HEADROOM, HEADROOM);
         buffer.extend(bytes);
         buffer
     }
 
-    /// The storage that a [`copy_of`](Self::copy_of) so many bytes holds, in bytes.
+    /// Returns the size of the storage of a [`copy_of`](Self::copy_of) `length` bytes, in bytes.
     pub fn capacity_of_copy(length: usize) -> usize {
         let room = length + HEADROOM;
         class_of(room).map_or(room, |class| CLASSES[class])
     }
 
-    /// How many bytes can still be appended.
+    /// Returns the number of bytes that can still be appended.
     pub fn tailroom(&self) -> usize {
         self.storage.len() - self.content.end
     }
 
-    /// How many bytes can still be put before the content.
+    /// Returns the number of bytes that can still be prepended.
     pub fn headroom(&self) -> usize {
         self.content.start
     }
@@ -117,7 +117,7 @@ impl PacketBuffer {
         self.content.start += count;
     }
 
-    /// The same content in the smallest storage that fits it with headroom; moves only if that
+    /// Returns the same content in the smallest storage that fits it with headroom. Moves the content only if that
     /// saves at least half.
     pub fn right_sized(self) -> Self {
         let wanted = class_of(self.len() + HEADROOM).map_or(usize::MAX, |class| CLASSES[class]);
@@ -128,7 +128,7 @@ impl PacketBuffer {
         }
     }
 
-    /// The storage that this buffer holds, in bytes: what it costs, whatever its content.
+    /// Returns the size of this buffer's storage in bytes, which does not depend on its content.
     pub fn capacity(&self) -> usize {
         self.storage.len()
     }
@@ -191,7 +191,7 @@ fn class_of(room: usize) -> Option<usize> {
     CLASSES.iter().position(|size| *size >= room)
 }
 
-/// Storage of at least `room` bytes, from the pool where its class is pooled.
+/// Returns storage of at least `room` bytes, from the pool if its class is pooled.
 fn storage(room: usize) -> Box<[u8]> {
     let Some(class) = class_of(room) else {
         return vec![0; room].into_boxed_slice();

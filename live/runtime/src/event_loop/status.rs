@@ -10,31 +10,31 @@ use units::Bytes;
 use super::EventLoop;
 use crate::host::DrivenHost;
 
-/// The state of a daemon whose host's is an `H`. A reader of another version ignores fields that it does not know; a
-/// field that it misses is an error, unless the field is optional.
+/// Status of a daemon with a host status of type `H`. A reader of another version ignores unknown fields; a missing
+/// field is an error, unless the field is optional.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status<H = hosts::Status> {
-    /// The daemon's version.
+    /// Version of the daemon.
     pub version: String,
-    /// Time since it was started, in seconds.
+    /// Time since the start, in seconds.
     pub uptime_s: f64,
-    /// The most memory that the whole process may hold.
+    /// Limit of the memory of the whole process.
     pub memory_most: Bytes,
-    /// Its host.
+    /// Status of the host.
     pub host: H,
-    /// Its packet device.
+    /// Counters of the packet device.
     pub device: DeviceStatus,
-    /// The bearer of its frames.
+    /// Counters of the bearer.
     pub bearer: BearerStatus,
-    /// TCP connections that are split, where any may be.
+    /// Split TCP connections, if splitting is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<SplitStatus>,
 }
 
-/// Counts of a packet device, in packets.
+/// Counters of a packet device, in packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceStatus {
-    /// Counts of the device itself.
+    /// Counters of the device itself.
     #[serde(flatten)]
     pub counters: DeviceCounters,
     /// Packets for which the device had no room.
@@ -43,10 +43,10 @@ pub struct DeviceStatus {
     pub refused: u64,
 }
 
-/// Counts of a bearer, in datagrams.
+/// Counters of a bearer, in datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BearerStatus {
-    /// Counts of the bearer itself.
+    /// Counters of the bearer itself.
     #[serde(flatten)]
     pub counters: BearerCounters,
     /// Datagrams for which the socket had no room.

@@ -99,8 +99,8 @@ impl Connection {
         }))
     }
 
-    /// Asks for an operation in the name of `caller`. `done` is called once, whatever happens: from the connection's
-    /// own thread, so it must not wait, nor [`call`](Self::call); or from this one if the connection is closed.
+    /// Requests an operation with the credentials `caller`. `done` is called exactly once: by the connection's thread,
+    /// so it must neither wait nor [`call`](Self::call); or by this thread if the connection is closed.
     pub fn submit<A: Ask>(
         &self,
         caller: &Arc<Credentials>,

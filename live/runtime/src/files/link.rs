@@ -23,7 +23,7 @@ const BUFFER: usize = 8 << 20;
 /// Time between attempts to reopen a socket.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// What carries messages.
+/// The transport of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Protocol {

@@ -1,4 +1,4 @@
-//! What is to be told of a connection.
+//! The status of a connection, and its events.
 
 use std::net::SocketAddr;
 
@@ -7,35 +7,36 @@ use units::{Duration, Instant};
 
 use super::Protocol;
 
-/// How a connection does.
+/// Status of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// Where the server is.
+    /// Address of the server.
     pub server: SocketAddr,
-    /// Through what it is reached.
+    /// Transport to the server.
     pub protocol: Protocol,
-    /// Our address, as the server sees it if nobody translates it.
+    /// Our address, as the server sees it without address translation.
     pub local: Option<SocketAddr>,
-    /// For how long the server has been silent, if that was said.
+    /// Duration of the server's silence, if it was reported.
     #[serde(rename = "silent_for_s", with = "seconds")]
     pub silent_for: Option<Duration>,
-    /// What the calls have cost so far.
+    /// Counters of the calls.
     pub calls: rpc::Counters,
     /// Requests that have not ended.
     #[serde(rename = "requests_of_client")]
     pub waiting: usize,
-    /// What was written and is not safe at the server, with what it takes to keep it, in bytes.
+    /// Bytes taken by written data that are not safe at the server, with their overhead.
     pub unsafe_bytes: u64,
-    /// How many files have such data.
+    /// Number of files with such data.
     pub unsafe_files: usize,
-    /// Times that the socket had to be opened again: the host's address had changed, or the stream had broken.
+    /// Number of times that the socket was opened again, because the host's address had changed or the stream had
+    /// broken.
     pub reopened: u64,
 }
 
-/// What the driver tells of the connection after each of its turns.
+/// State of the connection after each turn of the driver.
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
-    /// All but for how long the server has been silent.
+    /// Complete except for the duration of the server's silence.
     pub(super) status: Status,
     pub(super) silent_since: Option<Instant>,
 }
@@ -49,17 +50,17 @@ impl Snapshot {
     }
 }
 
-/// What observers of a connection are told.
+/// An event for observers of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The server has not answered since then (`edges::clock::monotonic`), and requests wait for it. Said once.
+    /// The server has been silent while requests wait for it. Reported once.
     Silent {
-        /// When it was heard last, or the first of these requests was made.
+        /// Time at which the server last replied, or the first of these requests was made (`edges::clock::monotonic`).
         since: Instant,
     },
-    /// A server that was said to be silent answers again, after so long.
+    /// A server that was reported silent answers again.
     Answering {
-        /// How long it was silent.
+        /// Duration of the silence.
         after: Duration,
     },
 }

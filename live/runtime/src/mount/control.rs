@@ -57,11 +57,11 @@ impl Requester {
         rustix::net::recv(&self.0, &mut [0_u8; 1], flags) == Err(Errno::AGAIN)
     }
 
-    /// Answers.
+    /// Sends the reply.
     pub fn answer(mut self, answer: &impl Serialize) {
-        // An answer is numbers and text; nothing in it can refuse to become JSON.
+        // A reply consists of numbers and text, so its conversion to JSON cannot fail.
         let answer = serde_json::to_string(answer).unwrap_or_default();
-        // Who does not wait any more needs no answer.
+        // A client that no longer waits needs no reply.
         let _ = writeln!(self.0, "{answer}");
     }
 }
@@ -99,7 +99,7 @@ impl Control {
     }
 }
 
-/// Reads a query; answers an unknown one itself.
+/// Reads a query; replies to an unknown one itself.
 fn hear(stream: UnixStream) -> io::Result<Option<(Question, Requester)>> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -118,12 +118,12 @@ fn hear(stream: UnixStream) -> io::Result<Option<(Question, Requester)>> {
     Ok(None)
 }
 
-/// Asks the process whose control socket stands at `path`; waits for the answer, an `A`, as long as `patience` says, or
-/// for ever.
+/// Queries the process with the control socket at `path`; waits for the reply, an `A`, for at most `patience`, or
+/// without a limit.
 ///
 /// # Errors
-/// `NotFound` or `ConnectionRefused` if no process is there, `WouldBlock` if it does not answer, `UnexpectedEof` if it
-/// ended without an answer, `InvalidData` if the answer is no `A`.
+/// `NotFound` or `ConnectionRefused` if no process is there, `WouldBlock` if it does not reply, `UnexpectedEof` if it
+/// ended without a reply, `InvalidData` if the reply is not an `A`.
 pub fn ask<A: DeserializeOwned>(
     path: &Path,
     question: Question,

@@ -1,4 +1,4 @@
-//! The core of a mount, its device, and what it reads of processes.
+//! The core of a mount, its device, and its queries about processes.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,41 +12,41 @@ use units::Instant;
 
 use crate::lock;
 
-/// Requests that one turn reads at most, so that the socket is served between them.
+/// Limit of the requests read in one turn, so that the socket is served between turns.
 const REQUESTS_A_TURN: usize = 16;
 
-/// Called when nothing is mounted any more, or the kernel cannot be read from.
+/// Callback for the end: nothing is mounted any more, or the kernel cannot be read from.
 pub type Ended = Box<dyn FnOnce(io::Result<()>) + Send>;
 
-/// A file system to be shown to the kernel.
+/// A file system to mount.
 pub struct Mount {
-    /// Where its requests come from.
+    /// Device from which its requests come.
     pub device: Device,
-    /// How it is shown.
+    /// Settings of the file system.
     pub config: Config,
-    /// Where inputs and outputs are recorded, for tests.
+    /// Recorder of inputs and outputs, for tests.
     pub tape: Option<Arc<Mutex<Tape>>>,
-    /// Called at its end, from the connection's thread.
+    /// Called at the end, by the connection's thread.
     pub ended: Ended,
 }
 
-/// A file system that is mounted.
+/// A mounted file system.
 #[derive(Debug, Clone, Default)]
 pub struct Mounted(Arc<Mutex<Waiting>>);
 
 impl Mounted {
-    /// Counts what is under way.
+    /// Returns the numbers of requests and files in use.
     pub fn waiting(&self) -> Waiting {
         *lock(&self.0)
     }
 }
 
-/// A file system, as the thread of its connection serves it.
+/// A file system served by the thread of its connection.
 pub(crate) struct MountDriver {
     pub(crate) device: Device,
     core: FileSystem,
     buffer: Vec<u8>,
-    /// What the core has asked of the client of files.
+    /// Inputs from the core to the client of files.
     asked: VecDeque<files::Input>,
     counts: Mounted,
     tape: Option<Arc<Mutex<Tape>>>,
@@ -54,7 +54,7 @@ pub(crate) struct MountDriver {
 }
 
 impl MountDriver {
-    /// Makes the device one that does not wait.
+    /// Creates it from a mount, and makes the device non-blocking.
     pub(crate) fn new(mount: Mount, counts: Mounted) -> io::Result<Self> {
         mount.device.set_nonblocking()?;
         Ok(Self {
@@ -68,7 +68,7 @@ impl MountDriver {
         })
     }
 
-    /// Reads the kernel's next requests; false once nothing is mounted any more.
+    /// Reads the kernel's next requests; returns false when nothing is mounted any more.
     ///
     /// # Errors
     /// If the kernel cannot be read from.
@@ -84,7 +84,7 @@ impl MountDriver {
         Ok(true)
     }
 
-    /// Hands an input to the core and carries out what it wants.
+    /// Passes an input to the core, and carries out its outputs.
     pub(crate) fn input(&mut self, now: Instant, input: Input) {
         let mut inputs = VecDeque::from([input]);
         while let Some(input) = inputs.pop_front() {
@@ -94,7 +94,7 @@ impl MountDriver {
         }
     }
 
-    /// Acts on deadlines that have come.
+    /// Handles deadlines that have passed.
     pub(crate) fn time_out(&mut self, now: Instant) {
         if self.poll_timeout().is_some_and(|due| due <= now) {
             self.record(|| Step::Timeout(now));
@@ -107,26 +107,26 @@ impl MountDriver {
         }
     }
 
-    /// When [`time_out`](Self::time_out) is next due.
+    /// Returns the time at which [`time_out`](Self::time_out) is next due.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.core.poll_timeout()
     }
 
-    /// The next request to the client of files.
+    /// Removes and returns the next input for the client of files.
     pub(crate) fn poll_asked(&mut self) -> Option<files::Input> {
         self.asked.pop_front()
     }
 
-    /// Answers what waits, and ends.
+    /// Replies to all waiting requests, and ends.
     pub(crate) fn end(mut self, result: io::Result<()>) {
         self.input(clock::monotonic(), Input::Closed);
         *lock(&self.counts.0) = Waiting::default();
         (self.ended)(result);
     }
 
-    /// Carries out what the core wants. Its own questions are answered by `inputs`.
+    /// Carries out the outputs of the core. Replies to its own queries go to `inputs`.
     fn drain(&mut self, inputs: &mut VecDeque<Input>) {
-        // First, because a process that has its answer may look at the counts.
+        // First, because a process that has its reply may read the counters.
         *lock(&self.counts.0) = self.core.waiting();
         while let Some(output) = self.core.poll_output() {
             self.record(|| Step::Output(output.clone()));

@@ -1,4 +1,4 @@
-//! How the window follows what arrives.
+//! The changes of the window by what arrives.
 
 use arq::Sample;
 use units::{Bytes, Duration, Instant};
@@ -7,22 +7,22 @@ use super::rivals::{Mode, Verdict, View};
 use super::wanted::WantedWait;
 use super::{Control, GROWTH, INITIAL_WINDOW};
 
-/// A start ends once frames wait for an eighth of the round trip, but between these bounds, in microseconds (as
-/// RFC 9406 §4.2 has it).
+/// Bounds, in microseconds, of the wait that ends a start. Between them it is an eighth of the round trip (RFC 9406
+/// §4.2).
 const START_WAIT: (i64, i64) = (4_000, 16_000);
-/// What may be outstanding at most before a rate is measured, in bytes.
+/// Largest window before a rate is measured, in bytes.
 const UNMEASURED: u64 = 8 * INITIAL_WINDOW;
-/// The rate has fallen if it is below so much of that of late.
+/// Share of the recent rate below which the rate has fallen.
 const FELL: (u64, u64) = (4, 5);
-/// What a mark leaves of the window for a round trip, as RFC 8511 has it for TCP.
+/// Share of the window that remains for a round trip after a mark (RFC 8511 has the same for TCP).
 const MARKED: (u64, u64) = (17, 20);
-/// A loss is told by one of so many frames behind it.
+/// Number of later frames until a loss is detected.
 const TOLD_BY: u64 = 4;
-/// What a path that turned out to be longer keeps of its window.
+/// Share of the window that remains on a path that turned out to be longer.
 const KEPT: (u64, u64) = (9, 10);
 
 impl Control {
-    /// Asks whose the queue is.
+    /// Finds out if others fill the queue, and adopts or drops delays accordingly.
     pub(super) fn consult(&mut self, now: Instant, sample: &Sample, limited: bool) {
         let view = self.view(sample);
         match self.rivals.note(now, view, limited) {
@@ -49,7 +49,7 @@ impl Control {
         let peak = self.deliveries.peak().unwrap_or(self.smoothed);
         let (numerator, denominator) = FELL;
         let unloaded = self.unloaded();
-        // Where the rate has fallen, a frame takes longer than those that told the smallest delay.
+        // If the rate has fallen, a frame takes longer than the frames with the smallest delay did.
         let slow = self
             .rate
             .map_or(self.smoothed, |rate| rate.min(self.smoothed));
@@ -84,7 +84,7 @@ impl Control {
         let wait = self.counts.waits.into_iter().min().unwrap_or(0);
         let bytes = sample.sent_total.saturating_sub(self.counts.arrived);
         if self.is_starting() && wait < WantedWait::none(frame) && outstanding > self.window / 2 {
-            // What TCP sends in slow start doubles with each round trip, and must not wait here meanwhile.
+            // The rate of TCP in slow start doubles with each round trip, and must not be delayed here.
             let most = self.rate.map_or(UNMEASURED, |rate| {
                 rate.scaled(4, 1).bytes_in(self.unloaded()).get()
             });
@@ -122,7 +122,7 @@ impl Control {
                 };
             }
             Mode::Testing(test) => {
-                // What is smoothed would hide a queue that has stood for long.
+                // The smoothed value would hide a queue that has stood for long.
                 let shortest = self.delays.shortest().unwrap_or(unloaded);
                 let product = rate.bytes_in(shortest.min(unloaded)).get();
                 self.window = test.window(product, self.frame);
@@ -131,7 +131,7 @@ impl Control {
                 let heard = self.heard.map_or(0, |heard| heard.wait);
                 let deepest = self.heard.map_or(0, |heard| heard.deepest);
                 if marked || (lost && heard * 2 > deepest) {
-                    // A loss is told by one that left later, so those next to the last before are of the same round.
+                    // A later frame reveals a loss, so losses just after the previous one are of the same round.
                     let newest = self.counts.sent + TOLD_BY * self.frame;
                     cubic.congested(sample.sent_total, newest);
                 } else {

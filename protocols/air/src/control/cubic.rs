@@ -1,8 +1,8 @@
-//! The window of one CUBIC flow (RFC 9438), for a hop whose queue others fill.
+//! The window of one CUBIC flow (RFC 9438), for a hop whose queue is filled by others.
 
 use units::{Duration, Instant};
 
-/// A window never falls below so many frames.
+/// Least window, in frames.
 const LEAST: u64 = 4;
 /// Fixed-point parts of a frame.
 const PART: u64 = 1_024;
@@ -10,20 +10,20 @@ const PART: u64 = 1_024;
 /// A congestion window, in frames.
 #[derive(Debug, Clone)]
 pub(crate) struct Cubic {
-    /// In parts of a frame.
+    /// The window, in parts of a frame.
     window: u64,
-    /// That of the last reduction.
+    /// The window at the last reduction.
     most: u64,
-    /// When the window began to grow again, and its size then.
+    /// Time at which the window began to grow again, and its size then.
     epoch: Option<(Instant, u64)>,
-    /// What Reno would have grown to since.
+    /// The window that Reno would have reached since.
     friendly: u64,
-    /// Transmissions up to this total of bytes had left when the window was reduced last.
+    /// Total of bytes sent when the window was last reduced.
     reduced_at: u64,
 }
 
 impl Cubic {
-    /// A flow with a window of so many frames, about to grow beyond it.
+    /// Creates a flow with a window of `frames`, about to grow beyond it.
     pub(crate) fn new(frames: u64) -> Self {
         let window = frames.max(LEAST) * PART;
         Self {
@@ -40,7 +40,7 @@ impl Cubic {
         self.window.saturating_mul(frame) / PART
     }
 
-    /// Something that had left with `sent_total` bytes in all was lost or marked, when `newest_total` had left.
+    /// Records that a frame was lost or marked. `sent_total` bytes had been sent with it, and `newest_total` so far.
     pub(crate) fn congested(&mut self, sent_total: u64, newest_total: u64) {
         if sent_total < self.reduced_at {
             return;
@@ -57,12 +57,13 @@ impl Cubic {
         self.epoch = None;
     }
 
-    /// So many bytes arrived, with frames of this size.
+    /// Records that `bytes` arrived, in frames of this size.
     pub(crate) fn arrived(&mut self, now: Instant, bytes: u64, frame: u64, round_trip: Duration) {
         let (since, begun) = *self.epoch.get_or_insert((now, self.window));
         let frames = bytes * PART / frame.max(1);
         let window = self.window.max(1);
-        // 0.53 frames a round trip is what Reno needs to get as much as with half of each reduction (RFC 9438 §4.3).
+        // Reno gets an equal share with 0.53 frames a round trip, as CUBIC keeps more than half at a reduction (RFC
+        // 9438 §4.3).
         self.friendly += frames.saturating_mul(53 * PART) / (100 * window);
         let time = i128::from((now.since(since) + round_trip).as_millis());
         let below = self.most.saturating_sub(begun);
@@ -79,7 +80,7 @@ impl Cubic {
     }
 }
 
-/// The largest number whose cube does not exceed `value`.
+/// Returns the largest number whose cube does not exceed `value`.
 fn cube_root(value: u128) -> u64 {
     let (mut low, mut high) = (0_u128, 1_u128 << 42);
     while low + 1 < high {

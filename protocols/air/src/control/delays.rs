@@ -1,14 +1,14 @@
-//! One-way delays, by two clocks that do not agree.
+//! One-way delays, measured by two clocks that do not agree.
 
 use units::{Duration, Instant};
 
-/// How long a smallest or largest value is remembered, at least, and for how many round trips; at most twice as long.
+/// Least memory of a smallest or largest value, as a time and in round trips; it is remembered at most twice as long.
 /// Tests of the queue come sooner.
 const BASE_WINDOW: Duration = Duration::from_secs(10);
 const BASE_ROUNDS: u64 = 25;
 const WAIT_WINDOW: Duration = Duration::from_millis(2_500);
 
-/// The extreme value of late: that of the current window and of the one before.
+/// A recent extreme value: that of the current window and of the previous one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Extreme {
     window: Duration,
@@ -20,7 +20,7 @@ pub(crate) struct Extreme {
 }
 
 impl Extreme {
-    /// Remembers the smallest value for `window`, or for up to twice as long.
+    /// Creates a memory of the smallest value, for `window` or up to twice as long.
     pub(crate) fn smallest(window: Duration) -> Self {
         Self {
             window,
@@ -31,7 +31,7 @@ impl Extreme {
         }
     }
 
-    /// Remembers the largest value for `window`, or for up to twice as long.
+    /// Creates a memory of the largest value, for `window` or up to twice as long.
     pub(crate) fn largest(window: Duration) -> Self {
         Self {
             sign: 1,
@@ -39,7 +39,7 @@ impl Extreme {
         }
     }
 
-    /// Takes in a value; returns the extreme one.
+    /// Records a value; returns the extreme one.
     pub(crate) fn note(&mut self, now: Instant, value: i64) -> i64 {
         if now.since(self.since) > self.window {
             self.before = self.current.take();
@@ -55,7 +55,7 @@ impl Extreme {
         self.current.max(self.before).map(|most| most * self.sign)
     }
 
-    /// Sets how long values are remembered from now on.
+    /// Sets the memory from now on.
     pub(crate) fn set_window(&mut self, window: Duration) {
         self.window = window;
     }
@@ -66,52 +66,53 @@ impl Extreme {
     }
 }
 
-/// What an arrival tells of delays, in microseconds.
+/// Delays measured by an arrival, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Heard {
-    /// When the transmission arrived, by the other end's clock.
+    /// Arrival time of the transmission, by the peer's clock.
     pub(crate) at: i64,
-    /// How long it waited in the hop: its delay beyond the smallest of late.
+    /// Wait in the hop: the delay beyond the smallest recent one.
     pub(crate) wait: i64,
-    /// The largest wait of late.
+    /// The largest recent wait.
     pub(crate) deepest: i64,
 }
 
-/// Delays of late.
+/// Recent delays.
 #[derive(Debug)]
 pub(crate) struct Delays {
     last_at: Option<i64>,
     base: Extreme,
-    /// What the smallest delay has grown by since it was seen, as far as that is known: a longer path, or a medium
-    /// that delays whoever uses it.
+    /// Growth of the smallest delay since it was measured, as far as it is known: a longer path, or a medium that
+    /// delays every sender.
     offset: i64,
     deepest: Extreme,
-    /// The round trip without the wait, smoothed, in microseconds: what the way back adds counts, since nothing leaves
-    /// before it.
+    /// Smoothed round trip without the wait, in microseconds. The delay of the way back counts, because no frame leaves
+    /// before the acknowledgement arrives.
     unloaded: Option<i64>,
-    /// When the present round began, and the least of its round trips without the wait.
+    /// Start of the present round, and the least of its round trips without the wait.
     round: Option<(Instant, i64)>,
     /// The smallest round trip.
     shortest: Extreme,
-    /// How far acknowledgements lie apart, smoothed, in microseconds.
+    /// Smoothed time between acknowledgements, in microseconds.
     interval: i64,
-    /// How much waits differ from one to the next, smoothed, in microseconds.
+    /// Smoothed difference of consecutive waits, in microseconds.
     jitter: i64,
     former_wait: i64,
 }
 
-/// Acknowledgements that lie further apart than this are not those of a busy hop.
+/// Longest time between acknowledgements on a busy hop, in microseconds.
 const INTERVAL_MAX: i64 = 25_000;
-/// A greater difference of two waits is an outage's, in microseconds.
+/// Largest difference of two waits that is not an outage, in microseconds.
 const JITTER_MAX: i64 = 50_000;
-/// What the way back may add to twice the smallest round trip, in microseconds: on a medium that both directions share,
-/// what waits there waits for us, and would wait longer for a window that made room for it.
+/// Largest addition of the way back to twice the smallest round trip, in microseconds. If both directions share a
+/// medium, data that wait on the way back wait for this direction, and would wait longer if the window made room for
+/// it.
 const WAY_BACK: i64 = 25_000;
-/// A round takes so many microseconds, at least.
+/// Least duration of a round, in microseconds.
 const ROUND_LEAST: i64 = 10_000;
-/// The smoothed round trip moves one part in so many with each.
+/// Divisor of the moving average of round trips.
 const ROUNDS: i64 = 4;
-/// A smoothed time moves one part in so many with each of them.
+/// Divisor of the other moving averages of times.
 const SMOOTHING: i64 = 16;
 
 impl Default for Delays {
@@ -132,8 +133,8 @@ impl Default for Delays {
 }
 
 impl Delays {
-    /// Takes in a transmission that left at `sent_at` and arrived at `arrival` (low 32 bits of the other end's
-    /// microseconds) after a `round_trip` without the acknowledgement's own wait.
+    /// Records a transmission: time of sending, arrival (low 32 bits of the peer's microseconds), and round trip
+    /// without the delay of the acknowledgement at the receiver.
     pub(crate) fn note(&mut self, now: Instant, sample: &arq::Sample) -> Heard {
         let at = match self.last_at {
             None => i64::from(sample.arrival),
@@ -162,8 +163,8 @@ impl Delays {
         }
     }
 
-    /// Of the acknowledgements of one round trip, the one that the way back has delayed least counts: those that an
-    /// outage there has kept say nothing of how much fits on the way.
+    /// Records a round trip without the wait. Of each round only the acknowledgement with the least delay on the way
+    /// back counts: those that were held there by an outage do not show how much fits on the path.
     fn note_unloaded(&mut self, now: Instant, unloaded: i64) {
         let shortest = self.shortest.get().unwrap_or(unloaded);
         let round = Duration::from_micros(shortest.max(ROUND_LEAST) as u64);
@@ -177,20 +178,20 @@ impl Delays {
         }
     }
 
-    /// Takes so much of the wait for a delay that is not a queue's.
+    /// Attributes `wait` microseconds of the wait to something other than a queue.
     pub(crate) fn adopt(&mut self, wait: i64) {
         self.offset += wait;
         self.deepest.clear();
     }
 
-    /// Takes all delay beyond the smallest for a queue's again; returns how much was not.
+    /// Attributes all delay beyond the smallest to a queue again; returns the part that was not.
     pub(crate) fn disown(&mut self) -> i64 {
         self.deepest.clear();
         std::mem::take(&mut self.offset)
     }
 
-    /// Returns the round trip without waits in this direction, once it is known, with the time that an arrival waits
-    /// for its acknowledgement in the mean.
+    /// Returns the round trip without waits in this direction, once it is known. It includes the mean time from an
+    /// arrival to its acknowledgement.
     pub(crate) fn unloaded(&self) -> Option<Duration> {
         let shortest = self.shortest.get().unwrap_or_default();
         let most = shortest * 2 + WAY_BACK;
@@ -198,12 +199,12 @@ impl Delays {
         Some(Duration::from_micros(micros.max(0) as u64))
     }
 
-    /// Returns by how much waits differ from one to the next, in microseconds.
+    /// Returns the smoothed difference of consecutive waits, in microseconds.
     pub(crate) fn jitter(&self) -> i64 {
         self.jitter
     }
 
-    /// Returns the smallest round trip of late, once it is known.
+    /// Returns the smallest recent round trip, once it is known.
     pub(crate) fn shortest(&self) -> Option<Duration> {
         let micros = self.shortest.get()?;
         Some(Duration::from_micros(micros.max(0) as u64))

@@ -6,46 +6,46 @@ use units::{BitRate, Bytes, Duration, Instant};
 
 use super::delays::Extreme;
 
-/// Arrivals that a rate spans, at least: several service intervals of cellular and Wi-Fi links.
+/// Least time that a rate spans: several service intervals of cellular and Wi-Fi links.
 const SPAN: Duration = Duration::from_millis(80);
-/// Frames that it spans, at least.
+/// Least number of frames that it spans.
 const FRAMES: u64 = 6;
-/// A longer time without arrivals, in spans, is an outage: the rate before it is not mixed with that behind it.
+/// Number of spans without arrivals that make an outage: the rate before it is not mixed with that after it.
 const OUTAGE: i64 = 4;
-/// Arrivals remembered: more than fit in a span, unless the other end's clock stands still.
+/// Limit of remembered arrivals: more than fit in a span, unless the peer's clock stands still.
 const ARRIVALS_MAX: usize = 1_024;
-/// And at least.
+/// Least number of remembered arrivals.
 const ARRIVALS_LEAST: usize = 3;
-/// For how long a peak is remembered.
+/// Memory of a peak.
 const PEAK_WINDOW: Duration = Duration::from_millis(2_500);
 const CREST_WINDOW: Duration = Duration::from_secs(10);
 const SURE_WINDOW: Duration = Duration::from_millis(500);
-/// Lost bytes count as carried, but no more than half as many as arrive: beyond that it is the hop that drops.
+/// Limit of the lost bytes that count as carried, as a share of those that arrive: beyond it, the hop drops them.
 const CARRIED_MOST: (u64, u64) = (3, 2);
 
 /// One arrival.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrived {
-    /// When, in microseconds of the other end's clock.
+    /// Time in microseconds, by the peer's clock.
     pub(crate) at: i64,
-    /// Bytes that had been sent with it, lost ones included.
+    /// Bytes sent up to it, lost ones included.
     pub(crate) sent: u64,
-    /// Of those, bytes that were lost in all.
+    /// Lost bytes among them.
     pub(crate) lost: u64,
-    /// Of those, bytes lost to a full queue.
+    /// Bytes among them that were lost to a full queue.
     pub(crate) dropped: u64,
 }
 
-/// The rate of late.
+/// The recent rate.
 #[derive(Debug)]
 pub(crate) struct Deliveries {
     recent: VecDeque<Arrived>,
-    /// The queue was not empty from there on, by the other end's clock.
+    /// Time since which the queue was not empty, by the peer's clock.
     busy_since: Option<i64>,
-    /// Whether a whole span has been measured since the last outage.
+    /// True if a whole span was measured since the last outage.
     is_whole: bool,
     peak: Extreme,
-    /// The highest of longer ago.
+    /// The highest rate over a longer time.
     crest: Extreme,
     sure: Extreme,
 }
@@ -64,9 +64,8 @@ impl Default for Deliveries {
 }
 
 impl Deliveries {
-    /// Takes in an arrival, up to which the hop was busy since the one before or not, where a `frame` takes so long.
-    /// Returns the rate at which the hop has carried of late, and whether that is all that it could carry, since the
-    /// queue was never empty.
+    /// Records an arrival, and whether the hop was busy since the previous one; a `frame` takes this long. Returns the
+    /// recent rate, and true if this is all that the hop could carry, because the queue was never empty.
     pub(crate) fn note(
         &mut self,
         now: Instant,
@@ -121,7 +120,7 @@ impl Deliveries {
         Some(carried.min(most))
     }
 
-    /// Takes note that the hop carries at this rate, and not only that it has carried so much of what was there.
+    /// Records that the hop can carry this rate, which is more than a lower bound.
     pub(crate) fn believe(&mut self, now: Instant, rate: BitRate) {
         self.peak.note(now, rate.bits_per_second() as i64);
         self.crest.note(now, rate.bits_per_second() as i64);
@@ -133,7 +132,7 @@ impl Deliveries {
         ends.map_or(0, |(first, last)| last.sent.saturating_sub(first.sent))
     }
 
-    /// Returns the highest rate of late.
+    /// Returns the highest recent rate.
     pub(crate) fn peak(&self) -> Option<BitRate> {
         let peak = self.peak.get()?;
         Some(BitRate::from_bits_per_second(peak.max(0) as u64))
@@ -145,7 +144,7 @@ impl Deliveries {
         Some(BitRate::from_bits_per_second(crest.max(0) as u64))
     }
 
-    /// Returns the bytes that it holds beside its own.
+    /// Returns the number of bytes allocated, without the size of the type.
     pub(crate) fn memory(&self) -> usize {
         self.recent.capacity() * size_of::<Arrived>()
     }

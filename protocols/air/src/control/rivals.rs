@@ -1,93 +1,93 @@
-//! Whether the queue on the way is ours, and what to do where it is not.
+//! A test that shows if the queue on the path is our own, and the window if it is not.
 //!
-//! A sender that keeps its own queue short loses nearly everything to one that fills the queue. So when the queue does
-//! not go where it should, it is tested: what is outstanding is cut to what the hop holds without a queue. If the
-//! queue goes away, it was ours. If it stays, somebody else fills it, and until another test says otherwise the window
-//! is that of one CUBIC flow. Copa's mode switch (Arun and Balakrishnan 2018) infers the same without the test, which
-//! jitter and changing rates mislead.
+//! A sender that keeps its own queue short loses nearly everything to one that fills the queue. So if the queue does
+//! not reach its wanted length, it is tested: the bytes in flight are cut to what the hop holds without a queue. If the
+//! queue goes away, it was ours. If it stays, another sender fills it, and until the next test the window is that of
+//! one CUBIC flow. Copa's mode switch (Arun and Balakrishnan 2018) infers the same without the test, but jitter and
+//! changing rates mislead it.
 
 use units::{BitRate, Duration, Instant};
 
 use super::cubic::Cubic;
 use super::delays::Extreme;
 
-/// The queue is ours if the test leaves at most so much of it.
+/// Largest share of the queue that may remain after the test if the queue is ours.
 const OURS: (i64, i64) = (3, 10);
-/// What remains below the capacity of the empty hop during a test.
+/// Share of the empty hop's capacity that is used during a test.
 const TEST_WINDOW: (u64, u64) = (17, 20);
-/// The same of one that only keeps the smallest delay known.
+/// The same share for a test that only keeps the smallest delay known.
 const ROUTINE_WINDOW: (u64, u64) = (19, 20);
-/// How long a test watches, at least.
+/// Least time for which a test watches.
 const WATCH: Duration = Duration::from_millis(70);
 /// The first time until another test; it doubles with each test of the same result.
 const PAUSE: Duration = Duration::from_secs(1);
 const DOUBLINGS_ALONE: u32 = 5;
 const DOUBLINGS_COMPETING: u32 = 3;
-/// A path that became longer is believed in without a test only once in so long.
+/// Least time between two longer paths that are accepted without a test.
 const ADOPTION: Duration = Duration::from_secs(10);
-/// Others may have stopped if the rate is so much higher than when they were found.
+/// Share of the rate at detection above which others may have stopped.
 const FREED: (u64, u64) = (4, 3);
-/// A wait that varies by no more than this and a frame is a path's, and no queue's.
+/// Largest variation of a wait, beside a frame, that is attributed to the path and not to a queue.
 const FLAT: Duration = Duration::from_millis(1);
-/// A queue stands for long from so many times the wanted wait and so many microseconds on.
+/// A wait above this multiple of the wanted wait plus this many microseconds shows a standing queue.
 const TOWERING: (i64, i64) = (2, 15_000);
-/// How long a step of the wait is believed to explain it.
+/// Time for which a step of the wait counts as its explanation.
 const LEAP: Duration = Duration::from_secs(1);
-/// A step is longer than so many frames take.
+/// Least length of a step, in times of a frame.
 const LEAP_FRAMES: u64 = 3;
-/// A queue that was never empty for so long, and for so many round trips, is tested.
+/// Time, which also spans [`NEVER_EMPTY_ROUNDS`] round trips, without an empty queue after which the queue is tested.
 const NEVER_EMPTY: Duration = Duration::from_secs(8);
 const NEVER_EMPTY_ROUNDS: u64 = 20;
-/// The window of late spans so many round trips, and at least this.
+/// Duration of a watch of the wait: so many round trips, and at least this time.
 const LOOK_ROUNDS: u64 = 5;
 const LOOK_FRAMES: u64 = 12;
 const LOOK_MIN: Duration = Duration::from_millis(100);
 
-/// What the hop looks like now.
+/// The present state of the hop.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View {
-    /// The wait of the last arrival, and the wait that is aimed at, in microseconds.
+    /// Wait of the last arrival, and the wanted wait, in microseconds.
     pub(crate) wait: i64,
     pub(crate) wanted: i64,
-    /// A wait below this is none.
+    /// Wait below which the queue counts as empty.
     pub(crate) empty: i64,
-    /// The round trip without the wait.
+    /// Round trip without the wait.
     pub(crate) unloaded: Duration,
-    /// The rate, and whether it is far below that of late.
+    /// The rate, and true if it is far below the recent one.
     pub(crate) rate: BitRate,
     pub(crate) fell: bool,
-    /// The window that gives the rate of late with the present wait.
+    /// The window that gives the recent rate with the present wait.
     pub(crate) former: u64,
-    /// Bytes sent with the transmission that arrived, and sent in all.
+    /// Bytes sent up to the transmission that arrived, and bytes sent so far.
     pub(crate) sent: u64,
     pub(crate) newest: u64,
-    /// The size of a frame, in bytes, and the time that it takes.
+    /// Size of a frame in bytes, and its transmission time.
     pub(crate) frame: u64,
     pub(crate) frame_time: Duration,
 }
 
 impl View {
-    /// Returns the CUBIC flow that has the rate of late with the present wait.
+    /// Returns the CUBIC flow that has the recent rate with the present wait.
     fn former_flow(&self) -> Cubic {
         Cubic::new(self.former / self.frame.max(1))
     }
 }
 
-/// A test of whose the queue is.
+/// A test of whose queue it is.
 #[derive(Debug)]
 pub(crate) struct Test {
     before: i64,
-    /// What bounds the window if the queue is not ours.
+    /// Window if the queue is not ours.
     window: Cubic,
-    /// Only what left later tells.
+    /// Bytes sent at the beginning: only later transmissions count.
     from: u64,
     ends: Option<Instant>,
     least: Option<i64>,
-    /// It only keeps the smallest delay known.
+    /// True if it only keeps the smallest delay known.
     is_routine: bool,
 }
 
-/// A long step from one wait to the next, in microseconds.
+/// A long step between two consecutive waits, in microseconds.
 #[derive(Debug, Clone, Copy)]
 struct Leap {
     at: Instant,
@@ -95,37 +95,37 @@ struct Leap {
     to: i64,
 }
 
-/// Whose the queue is taken to be.
+/// The presumed owner of the queue.
 #[derive(Debug)]
 pub(crate) enum Mode {
-    /// The rate is not known yet.
+    /// Unknown, because the rate is not known yet.
     Starting,
-    /// Ours.
+    /// This sender.
     Alone,
-    /// That is being tested.
+    /// Unknown, and being tested.
     Testing(Test),
-    /// Others fill it.
+    /// Other senders.
     Competing(Cubic),
 }
 
-/// What a change of mode asks for.
+/// The consequence of a change of mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Nothing.
+    /// No consequence.
     None,
-    /// So much of the wait is no queue's.
+    /// This much of the wait is not caused by a queue.
     Adopt(i64),
-    /// All of the wait may be a queue's.
+    /// All of the wait may be caused by a queue.
     Disown,
 }
 
-/// The watch over the queue.
+/// The detection of other senders in the queue.
 #[derive(Debug)]
 pub(crate) struct Rivals {
     pub(crate) mode: Mode,
     shallowest: Extreme,
     deepest: Extreme,
-    /// The latest long step from one wait to the next.
+    /// The latest long step between two consecutive waits.
     leap: Option<Leap>,
     former: i64,
     watched_since: Option<Instant>,
@@ -138,9 +138,9 @@ pub(crate) struct Rivals {
 /// Results of tests so far.
 #[derive(Debug, Default)]
 struct Tests {
-    /// The next one begins no earlier.
+    /// Earliest time of the next one.
     next: Instant,
-    /// When the last one ended, and the rate then.
+    /// Time at which the last one ended, and the rate then.
     ended: Instant,
     rate: BitRate,
     /// Number of tests in a row that found the queue ours, and not ours.
@@ -166,7 +166,7 @@ impl Default for Rivals {
 }
 
 impl Rivals {
-    /// Takes in an arrival; `limited` says whether the sender used all that it might.
+    /// Records an arrival; `limited` is true if the sender used all of its window.
     pub(crate) fn note(&mut self, now: Instant, view: View, limited: bool) -> Verdict {
         let look = (view.unloaded * LOOK_ROUNDS)
             .max(LOOK_MIN)
@@ -202,7 +202,7 @@ impl Rivals {
                 Verdict::None
             }
             Mode::Competing(cubic) => {
-                // More than before comes through where others have stopped.
+                // More bytes get through if others have stopped.
                 let freed = view.rate > self.tests.rate.scaled(FREED.0, FREED.1);
                 let soon = freed && now >= self.tests.ended + PAUSE;
                 if (rested || soon) && limited {
@@ -214,7 +214,7 @@ impl Rivals {
         }
     }
 
-    /// Returns the smallest wait of late, once that is long enough.
+    /// Returns the smallest recent wait, once it was watched for long enough.
     fn watch(&mut self, now: Instant, wait: i64, look: Duration) -> Option<i64> {
         self.shallowest.set_window(look / 2);
         self.deepest.set_window(look / 2);
@@ -224,7 +224,7 @@ impl Rivals {
         (now.since(since) > look).then_some(shallowest)
     }
 
-    /// Whether more is outstanding than may be, so that the queue that there is says nothing yet.
+    /// Records whether more bytes are in flight than the window permits, so that the present queue shows nothing yet.
     pub(crate) fn set_draining(&mut self, is_draining: bool) {
         self.is_draining = is_draining;
     }
@@ -235,7 +235,7 @@ impl Rivals {
         self.watched_since = None;
     }
 
-    /// The queue may not be ours.
+    /// Decides what to do about a queue that may not be ours.
     fn doubt(&mut self, now: Instant, view: View, shallowest: i64, rested: bool) -> Verdict {
         if self.is_draining {
             return Verdict::None;
@@ -247,7 +247,7 @@ impl Rivals {
         let believable = self.adopted_at.is_none_or(|at| now.since(at) > ADOPTION);
         let spread = self.deepest.get().map_or(0, |deepest| deepest - shallowest);
         let flat = spread <= (FLAT + view.frame_time.scaled(5, 4)).as_micros() as i64;
-        // A queue grows by what comes to it; a path becomes longer at once.
+        // A queue grows gradually with what arrives; a path becomes longer at once.
         let near = (FLAT + view.frame_time * 2).as_micros() as i64;
         let leapt = self.leap.is_some_and(|leap| {
             now.since(leap.at) < LEAP
@@ -259,8 +259,8 @@ impl Rivals {
             self.watch_anew();
             return Verdict::Adopt(shallowest);
         }
-        // What stands so long is tested at little cost: the window is cut anyway. And a wait that stays as it is while
-        // the window shrinks is not of our making.
+        // A queue that stands so long costs little to test: the window is cut anyway. And we do not cause a wait that
+        // stays constant while the window shrinks.
         let towers = shallowest > view.wanted * TOWERING.0 + TOWERING.1;
         let soon = (towers || (beyond && flat)) && now >= self.tests.ended + PAUSE;
         let doubtful = (rested || soon) && (beyond || pressed);
@@ -302,7 +302,8 @@ impl Rivals {
             self.tests.alone = 0;
             self.tests.next = now + PAUSE * (1 << self.tests.competing.min(DOUBLINGS_COMPETING));
             self.tests.competing += 1;
-            // A wait that has come during the test, by a rival or a longer path, is part of what it makes room for.
+            // A wait that appeared during the test, by a rival or a longer path, is part of what the window makes room
+            // for.
             let has_grown = least > test.before * 2 + FLAT.as_micros() as i64;
             self.mode = Mode::Competing(if has_grown {
                 view.former_flow()
@@ -324,8 +325,8 @@ impl Rivals {
 }
 
 impl Test {
-    /// Returns the window during this test, in bytes, where the hop holds so much without a queue: a frame less, as the
-    /// last one that leaves exceeds it.
+    /// Returns the window during this test, in bytes, if the hop holds `product` bytes without a queue: a frame less,
+    /// because the last frame exceeds the window.
     pub(crate) fn window(&self, product: u64, frame: u64) -> u64 {
         let (numerator, denominator) = if self.is_routine {
             ROUTINE_WINDOW
@@ -337,7 +338,7 @@ impl Test {
 }
 
 impl Rivals {
-    /// The test disowned so much that was not taken for a queue's.
+    /// Records that the test attributed `wait` to a queue that was not attributed to one before.
     pub(crate) fn disowned(&mut self, wait: i64) {
         if let Mode::Testing(test) = &mut self.mode {
             test.before += wait;

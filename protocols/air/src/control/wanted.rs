@@ -1,25 +1,26 @@
-//! How long a queue in the hop should be for the hop never to be idle.
+//! The wanted wait: the shortest queue in the hop that never lets it idle.
 //!
-//! A hop whose service comes in bursts, or whose rate changes, runs empty unless some bytes wait in it. How many is
+//! A hop whose service comes in bursts, or whose rate changes, runs empty unless some bytes wait in it. Their number is
 //! measured: the wanted wait grows while the queue is seen empty, and shrinks slowly while it is not, so that the hop
-//! is empty for about [`IDLE_SHARE`] of the time. On a steady hop that is the least wait.
+//! is empty for about [`IDLE_SHARE`] of the time. On a steady hop this is the least wait.
 
 use units::Duration;
 
-/// The least wait that is aimed at: several times what clocks and schedulers blur.
+/// Least wanted wait: several times the noise of clocks and schedulers.
 const LEAST: Duration = Duration::from_millis(4);
-/// Clocks and schedulers blur a delay by so much.
+/// Noise of a delay by clocks and schedulers.
 const NO_WAIT: Duration = Duration::from_millis(1);
-/// The most: beyond it a hop is rather probed than filled.
+/// Largest wanted wait: a larger one would fill the hop only to probe it.
 const MOST: Duration = Duration::from_millis(300);
-/// The share of the time for which the hop may be empty: one part in so many.
+/// Divisor of the time for which the hop may be empty.
 const IDLE_SHARE: i64 = 33;
-/// The wanted wait grows by a part of this time, in microseconds, for each microsecond that the hop is empty.
+/// Time constant of the growth, in microseconds: the wanted wait grows by a part of it for each microsecond that the
+/// hop is empty.
 const GROWTH_TIME: i64 = 200_000;
-/// A queue that stays empty for longer than this is no burst of the hop but too low a rate.
+/// Longest time, in microseconds, for which an empty queue counts as a burst of the hop; beyond it the rate is too low.
 const EPISODE: i64 = 100_000;
 
-/// A wait that no arrival has gone below for so long, in microseconds, is not needed: half of it is taken off.
+/// Time, in microseconds, after which half of a wait that no arrival has gone below is taken off as unnecessary.
 const UNUSED: i64 = 1_500_000;
 
 /// The wanted wait, in microseconds.
@@ -27,7 +28,7 @@ const UNUSED: i64 = 1_500_000;
 pub(crate) struct WantedWait {
     wait: i64,
     idle_for: i64,
-    /// The smallest wait for as long as that has been watched.
+    /// The smallest wait since the watch began.
     shallowest: i64,
     watched_for: i64,
 }
@@ -44,24 +45,24 @@ impl Default for WantedWait {
 }
 
 impl WantedWait {
-    /// Returns the least wait where a frame takes so long.
+    /// Returns the least wanted wait, if a frame takes this long.
     pub(crate) fn least(frame: Duration) -> i64 {
         LEAST.max(frame.scaled(5, 4)).as_micros() as i64
     }
 
-    /// Returns the wait below which the queue counts as empty where a frame takes so long.
+    /// Returns the wait below which the queue counts as empty, if a frame takes this long.
     pub(crate) fn none(frame: Duration) -> i64 {
         let few = (NO_WAIT + frame.scaled(5, 4)).as_micros() as i64;
         few.min(Self::least(frame) * 3 / 4)
     }
 
-    /// Returns the wait that is aimed at where a frame takes so long.
+    /// Returns the wanted wait, if a frame takes this long.
     pub(crate) fn get(&self, frame: Duration) -> i64 {
         self.wait.max(Self::least(frame))
     }
 
-    /// An arrival has waited for so long, so many microseconds after the one before; for a part of these the hop was
-    /// `idle`.
+    /// Records an arrival that waited for `wait`, `span` microseconds after the previous one; the hop was `idle` for a
+    /// part of these.
     pub(crate) fn note(&mut self, wait: i64, span: i64, idle: i64, frame: Duration) {
         let least = Self::least(frame);
         let span = span.clamp(0, EPISODE);
@@ -80,7 +81,7 @@ impl WantedWait {
         self.wait = self.wait.clamp(least, (MOST.as_micros() as i64).max(least));
     }
 
-    /// A queue of so long a wait has overflowed, so it must stay shorter.
+    /// Records that a queue with this wait overflowed, so that it must stay shorter.
     pub(crate) fn overflowed(&mut self, wait: i64) {
         self.wait = self.wait.min(wait) * 7 / 10;
     }

@@ -1,4 +1,4 @@
-//! What is to be done later.
+//! Actions that are due later.
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,16 @@ use units::Instant;
 
 use crate::Ticket;
 
-/// What is to be done later.
+/// An action that is due later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Alarm {
-    /// A request's call is made again; one that only waits for room has waited long enough.
+    /// Makes a request's call again, or ends its wait for room.
     Request(Ticket),
-    /// A file's data are looked after.
+    /// Processes a file's data.
     File(FileHandle),
 }
 
-/// What is to be done when. Unlike in [`machine::Deadlines`], one thing may be due more than once.
+/// Actions by their time. Unlike in [`machine::Deadlines`], one action may be due more than once.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Alarms(BTreeSet<(Instant, Alarm)>);
 
@@ -25,7 +25,7 @@ impl Alarms {
         self.0.insert((when, alarm));
     }
 
-    /// The next whose time has come.
+    /// Removes and returns the next action that is due.
     pub(super) fn due(&mut self, now: Instant) -> Option<Alarm> {
         let first = self.0.first().copied().filter(|(when, _)| *when <= now)?;
         self.0.remove(&first);

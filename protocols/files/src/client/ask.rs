@@ -1,4 +1,4 @@
-//! Calls, and what the server answers.
+//! Calls and their replies.
 
 use std::sync::Arc;
 
@@ -20,50 +20,50 @@ use crate::config::LIMITS;
 use crate::window::Pace;
 use crate::{Entry, Error, Operation, Reply, Ticket};
 
-/// Why a call was made.
+/// Purpose of a call.
 #[derive(Debug, Clone)]
 pub(super) enum Purpose {
-    /// A request's.
+    /// Part of a request.
     Request(Ticket),
-    /// A block is read: so many bytes.
+    /// Reads a block of this length in bytes.
     Read(FileHandle, u32),
-    /// A block is written: so many bytes, to be as safe as this.
+    /// Writes a block of this length in bytes, with this stability.
     Write(FileHandle, usize, Stability),
-    /// What was written is made safe.
+    /// Commits the written data of a file.
     Commit(FileHandle),
-    /// A file that was open when it was removed goes.
+    /// Removes a file that was removed while it was open.
     Doomed(Entry),
 }
 
-/// The arguments of a call, as they are sent.
+/// The encoded arguments of a call.
 pub(super) struct Encoded {
     pub(super) procedure: Procedure,
     pub(super) arguments: Bytes,
 }
 
-/// A call that is under way.
+/// A call without a reply so far.
 #[derive(Debug, Clone)]
 pub(super) struct Sent {
     pub(super) purpose: Purpose,
     pub(super) procedure: Procedure,
 }
 
-/// The answer to a call.
+/// The result of a call.
 #[derive(Debug, Clone)]
 pub(super) struct Told {
-    /// The number of the call.
+    /// Number of the call.
     pub(super) call: u64,
     pub(super) procedure: Procedure,
     pub(super) result: Result<Bytes, Failure>,
-    /// How often the call was sent.
+    /// Number of transmissions of the call.
     pub(super) transmissions: u32,
     pub(super) elapsed: Duration,
-    /// From sending the call last to this.
+    /// Time from the last transmission to the reply.
     pub(super) since_last: Duration,
 }
 
 impl Told {
-    /// What was answered to `R`.
+    /// Decodes the reply to `R`.
     pub(super) fn outcome<R: nfs::Request>(&self) -> Result<nfs::Answer<'_, R>, Error> {
         let procedure = self.procedure;
         match &self.result {
@@ -76,25 +76,25 @@ impl Told {
         }
     }
 
-    /// What was done by `R`, if it was.
+    /// Returns the result of `R` if the server carried it out.
     pub(super) fn done<R: nfs::Request>(&self) -> Result<R::Done<'_>, Error> {
         let refused = |status| self.refused(status);
         self.outcome::<R>()?.done().map_err(refused)
     }
 
-    /// The server said no.
+    /// Returns the error for a call that the server refused.
     pub(super) fn refused(&self, status: Status) -> Error {
         let procedure = self.procedure;
         Error::Refused { procedure, status }
     }
 
-    /// The answer cannot be true.
+    /// Returns the error for a reply that cannot be true.
     pub(super) fn implausible(&self, fault: Implausible) -> Error {
         let procedure = self.procedure;
         Error::Implausible { procedure, fault }
     }
 
-    /// `part` of the answer, without a copy.
+    /// Returns `part` of the reply, without a copy.
     pub(super) fn slice(&self, part: &[u8]) -> Bytes {
         match &self.result {
             Ok(bytes) if !part.is_empty() => bytes.slice_ref(part),
@@ -102,7 +102,7 @@ impl Told {
         }
     }
 
-    /// How a block was answered, if it was.
+    /// Returns the pace of a block, if it was answered.
     pub(super) fn pace(&self) -> Option<Pace> {
         let pace = if self.repeated() {
             Pace::Repeated(self.since_last)
@@ -112,7 +112,7 @@ impl Told {
         self.result.is_ok().then_some(pace)
     }
 
-    /// What a block took until it was answered, if it was.
+    /// Returns the cost of a block, if it was answered.
     pub(super) fn cost(&self) -> Option<Cost> {
         self.result.is_ok().then_some(Cost {
             copies: self.transmissions,
@@ -121,19 +121,19 @@ impl Told {
         })
     }
 
-    /// Whether the server may have carried it out before it made this answer.
+    /// Returns true if the server may have carried out the call before it made this reply.
     pub(super) fn repeated(&self) -> bool {
         self.transmissions > 1
     }
 
-    /// Whether the server wants to be asked again later.
+    /// Returns true if the server wants the call to be repeated later.
     fn wants_time(&self) -> bool {
         let status = self.result.as_ref().ok().and_then(|bytes| bytes.get(..4));
         status == Some(&(Status::TryLater as u32).to_be_bytes()[..])
     }
 }
 
-/// A call of `request`, with room for so many bytes at first.
+/// Encodes a call of `request`; `room` is the initial capacity in bytes.
 pub(super) fn encoded<'a, R>(request: &R, room: usize) -> Encoded
 where
     R: nfs::Request + Value<'a>,
@@ -174,7 +174,7 @@ impl Client {
         number
     }
 
-    /// Makes the call of a request's next stage.
+    /// Makes the call for the next stage of a request.
     pub(super) fn ask(&mut self, now: Instant, ticket: Ticket, stage: Stage) {
         let paging = Paging {
             plus: !self.server.lacks_plus,
@@ -200,7 +200,7 @@ impl Client {
         }
     }
 
-    /// Takes in the answer to a call.
+    /// Processes the reply to a call.
     pub(super) fn answer(&mut self, now: Instant, answer: rpc::Answer) {
         let Some(Sent { purpose, procedure }) = self.calls.sent.remove(&answer.ticket.0) else {
             return;
@@ -238,7 +238,7 @@ impl Client {
         }
     }
 
-    /// Takes in the answer to a request's call.
+    /// Processes the reply to a call of a request.
     fn advance(&mut self, now: Instant, ticket: Ticket, told: &Told) {
         let Some(running) = self.requests.get(&ticket) else {
             return;
@@ -260,7 +260,7 @@ impl Client {
         }
     }
 
-    /// A request's own call was answered.
+    /// Processes the reply to a request's own call.
     fn main_answered(&mut self, now: Instant, ticket: Ticket, told: &Told) -> Result<(), Error> {
         let Some(running) = self.requests.get(&ticket) else {
             return Ok(());
@@ -290,7 +290,7 @@ impl Client {
         }
     }
 
-    /// The server told a file's attributes.
+    /// Records the attributes of a file that a reply carried.
     pub(super) fn note(
         &mut self,
         now: Instant,
@@ -310,7 +310,7 @@ impl Client {
         Ok(node.known())
     }
 
-    /// A file's attributes, where they are what was asked for: as they will be when the server has everything.
+    /// Records the attributes that were requested; returns them as they will be when the server has all written data.
     pub(super) fn told_attributes(
         &mut self,
         now: Instant,
@@ -322,18 +322,18 @@ impl Client {
         Ok(known.unwrap_or(attributes))
     }
 
-    /// A file's attributes, as long as they are taken for true.
+    /// Returns a file's attributes while they are valid.
     pub(super) fn fresh(&self, now: Instant, file: FileHandle) -> Option<Attributes> {
         self.nodes.get(&file)?.fresh(now)
     }
 
-    /// Whether a request may have been carried out before its call was answered.
+    /// Returns true if a request may have been carried out before the reply to its call was made.
     pub(super) fn is_repeated(&self, ticket: Ticket, told: &Told) -> bool {
         let running = self.requests.get(&ticket);
         told.repeated() || running.is_some_and(|running| running.repeated)
     }
 
-    /// The server told what a file was before and after a call of ours.
+    /// Records the attributes of a file before and after a call of this client.
     pub(super) fn note_own(
         &mut self,
         now: Instant,

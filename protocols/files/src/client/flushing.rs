@@ -1,4 +1,4 @@
-//! What was written is made safe.
+//! Flushes: written data are made safe.
 
 use nfs::{Commit, FileHandle};
 use units::Instant;
@@ -30,7 +30,7 @@ impl Client {
         self.end_sync(ticket, None);
     }
 
-    /// All is safe, or something cannot be made so.
+    /// Ends a sync: all data are safe, or some cannot be made safe.
     fn end_sync(&mut self, ticket: Ticket, error: Option<Error>) {
         let waits = |flusher: &Flusher| flusher.ticket == ticket;
         let files = self.written.unsafe_files.iter();
@@ -44,7 +44,7 @@ impl Client {
         }
     }
 
-    /// An error of a write that was not told at this opening of the file.
+    /// Returns a write error that was not reported at this opening of the file, if there is one.
     pub(super) fn untold_error(&mut self, open: OpenFile) -> Result<(), Error> {
         let Some(opening) = self.openings.open.get_mut(&open) else {
             return Ok(());
@@ -60,12 +60,14 @@ impl Client {
         Ok(())
     }
 
-    /// Has all that was written so far made safe. Returns whether it is already; otherwise the request goes on then.
+    /// Starts to make safe all that was written so far. Returns true if it is already; otherwise the request continues
+    /// when it is.
     pub(super) fn make_safe(&mut self, now: Instant, ticket: Ticket, file: FileHandle) -> bool {
         self.wait_for_writes(now, ticket, true, file)
     }
 
-    /// Has all that was written so far sent, and waits for the answers.
+    /// Starts to send all that was written so far. Returns true if the server has it already; otherwise the request
+    /// continues when it has.
     pub(super) fn drain(&mut self, now: Instant, ticket: Ticket, file: FileHandle) -> bool {
         self.wait_for_writes(now, ticket, false, file)
     }
@@ -104,7 +106,7 @@ impl Client {
         false
     }
 
-    /// Does what a file's data need: answers who waits for them, commits, and lets more be sent and written.
+    /// Does what a file's data need: answers waiting requests, commits, and lets more be sent and written.
     pub(super) fn look_after(&mut self, now: Instant, file: FileHandle) {
         self.end_flushers(now, file);
         self.commit(now, file);
@@ -114,7 +116,7 @@ impl Client {
         self.enqueue(file);
     }
 
-    /// Goes on with the requests whose data are where they are to be.
+    /// Continues the requests whose data are where they should be.
     fn end_flushers(&mut self, now: Instant, file: FileHandle) {
         let content = &mut self.node(file).content;
         if content.flushers.is_empty() {
@@ -133,7 +135,7 @@ impl Client {
             };
             let done = left.is_none_or(|left| left >= flusher.before);
             let failed = errors > flusher.errors;
-            // To cut a file is allowed although the server does not take what was written to it.
+            // Truncation is permitted although the server refuses what was written to the file.
             let gives_up = !flusher.safe && refused && ranges.is_settled();
             if done || gives_up || (failed && flusher.safe) {
                 over.push((*flusher, error.filter(|_| failed && flusher.safe)));
@@ -146,7 +148,7 @@ impl Client {
         }
     }
 
-    /// What a request waited for was written, or was not.
+    /// Continues a request whose data were written, or could not be written.
     fn written(&mut self, now: Instant, file: FileHandle, ticket: Ticket, error: Option<Error>) {
         let Some(running) = self.requests.get(&ticket) else {
             return;
@@ -177,7 +179,7 @@ impl Client {
         }
     }
 
-    /// Has a COMMIT made, if somebody needs one and the server has what is to be made safe.
+    /// Sends a COMMIT if a request needs one and the server has the data.
     fn commit(&mut self, now: Instant, file: FileHandle) {
         let enough = self.config.dirty_limit.get() / 2;
         let pressed = self.written.pressed;
@@ -210,7 +212,7 @@ impl Client {
         node.change_began();
     }
 
-    /// A COMMIT was answered.
+    /// Processes the reply to a COMMIT.
     pub(super) fn was_committed(
         &mut self,
         now: Instant,
@@ -250,7 +252,7 @@ impl Client {
         self.look_after(now, file);
     }
 
-    /// A request changes the size of a file: writers wait until it is over.
+    /// Holds a file's writers while a request changes its size.
     pub(super) fn hold_writers(&mut self, ticket: Ticket, file: FileHandle) {
         let barriers = &mut self.node(file).content.barriers;
         barriers.insert(ticket, Barrier::Draining);
@@ -259,13 +261,14 @@ impl Client {
         }
     }
 
-    /// Its call is made: what becomes dirty again from here on, as the server has lost it, must wait too.
+    /// Holds everything while the call is in flight: data that become dirty again, as the server lost them, must wait
+    /// too.
     pub(super) fn hold_all(&mut self, ticket: Ticket, file: FileHandle) {
         let barriers = &mut self.node(file).content.barriers;
         barriers.insert(ticket, Barrier::Changing);
     }
 
-    /// It is over: writers go on.
+    /// Ends the hold: writers continue.
     pub(super) fn lift_barrier(&mut self, now: Instant, file: FileHandle, ticket: Ticket) {
         self.node(file).content.barriers.remove(&ticket);
         self.look_after(now, file);

@@ -11,7 +11,7 @@ use super::request::Stage;
 use crate::config::BLOCK_MAX;
 use crate::{Error, Found, ListPlace, Listed, Page, Reply, Ticket};
 
-/// Where a listing goes on that has come to `cookie`, or why that cannot be.
+/// Returns the place behind `cookie`, or an error if there can be none.
 fn next_place(
     told: &Told,
     verifier: CookieVerifier,
@@ -22,7 +22,7 @@ fn next_place(
 }
 
 impl Client {
-    /// A page of `directory` came, from a place on.
+    /// Processes a page of `directory`.
     pub(super) fn listed(
         &mut self,
         now: Instant,
@@ -79,7 +79,7 @@ impl Client {
         Ok(Page { entries, next })
     }
 
-    /// A page with what each name leads to.
+    /// Processes a page with the file handles of its names.
     fn page_plus(
         &mut self,
         now: Instant,
@@ -114,8 +114,8 @@ impl Client {
         Ok(Page { entries, next })
     }
 
-    /// A name that may be shown, and whether it is an entry of the directory's own. One that could do harm is left
-    /// out, and counted.
+    /// Returns a name that may be shown, and whether it is an entry of the directory's own. Drops and counts a name
+    /// that could do harm.
     fn shown(&mut self, name: ListedName<'_>) -> Option<(Bytes, bool)> {
         match name.check() {
             Ok(nfs::Listed::Itself) => Some((Bytes::from_static(b"."), false)),

@@ -1,4 +1,4 @@
-//! Names, attributes, and where links lead.
+//! Names, attributes, and targets of links.
 
 use bytes::Bytes;
 use nfs::{FileHandle, Procedure, ReadLink, Status};
@@ -33,7 +33,7 @@ impl Client {
         self.ask(now, ticket, Stage::Main);
     }
 
-    /// What a LOOKUP of `entry` found; its attributes, if they were told.
+    /// Processes the reply to a LOOKUP of `entry`, which may lack the attributes.
     pub(super) fn found(
         &mut self,
         now: Instant,
@@ -77,7 +77,7 @@ impl Client {
         Ok(())
     }
 
-    /// The attributes that were missing came.
+    /// Processes the attributes that a reply lacked.
     pub(super) fn attributes_told(
         &mut self,
         now: Instant,
@@ -97,7 +97,7 @@ impl Client {
         }
     }
 
-    /// What was written goes out before, as it would change the size and the times once more.
+    /// Sets attributes after all written data are sent, because these would change size and times again.
     pub(super) fn set_attributes(&mut self, now: Instant, ticket: Ticket, file: FileHandle) {
         self.hold_writers(ticket, file);
         if self.drain(now, ticket, file) {
@@ -105,7 +105,7 @@ impl Client {
         }
     }
 
-    /// All that was written is with the server.
+    /// Sends the attributes: the server has all that was written.
     pub(super) fn change_attributes(&mut self, now: Instant, ticket: Ticket, file: FileHandle) {
         self.hold_all(ticket, file);
         self.node(file).change_began();
@@ -123,7 +123,7 @@ impl Client {
         self.node(file).change_ended(told.call, calls);
         let outcome = told.outcome::<nfs::SetAttributes>();
         if let Ok(nfs::Outcome::Done(data) | nfs::Outcome::Failed { rest: data, .. }) = &outcome {
-            // All writes were answered before, so these are the latest.
+            // The server has answered all writes, so these are the latest.
             self.node(file).forget();
             self.note_own(now, told, file, data);
         }

@@ -9,7 +9,7 @@ use super::ask::Told;
 use super::request::{Running, Stage};
 use crate::{Entry, Error, Found, Operation, Reply, Ticket};
 
-/// What came of a call that makes something.
+/// Result of a call that makes something.
 type Made = Outcome<Created, WeakCacheData>;
 
 fn outcome(told: &Told, operation: &Operation) -> Result<Made, Error> {
@@ -21,7 +21,7 @@ fn outcome(told: &Told, operation: &Operation) -> Result<Made, Error> {
     }
 }
 
-/// The procedure that makes it.
+/// Returns the procedure that makes it.
 fn procedure(operation: &Operation) -> Procedure {
     match operation {
         Operation::MakeDirectory { .. } => Procedure::MakeDirectory,
@@ -32,7 +32,7 @@ fn procedure(operation: &Operation) -> Procedure {
     }
 }
 
-/// What kind of file an operation makes.
+/// Returns the type of the file that an operation makes.
 fn kind(operation: &Operation) -> FileType {
     match operation {
         Operation::MakeDirectory { .. } => FileType::Directory,
@@ -43,7 +43,7 @@ fn kind(operation: &Operation) -> FileType {
 }
 
 impl Client {
-    /// A directory, symbolic link, node or file was made, or was not.
+    /// Processes the reply to the call that makes a directory, symbolic link, node or file.
     pub(super) fn made(&mut self, now: Instant, ticket: Ticket, told: &Told) -> Result<(), Error> {
         let Some(running) = self.requests.get(&ticket) else {
             return Ok(());
@@ -88,7 +88,7 @@ impl Client {
         };
         let stage = match (&running.operation, status) {
             (Operation::Create { exclusive, .. }, Status::Exists) if !exclusive => Stage::Existing,
-            // With a verifier the server itself knows whether it was this request.
+            // With a verifier, the server itself detects if it was this request.
             (Operation::Create { .. }, Status::NotSupported) if running.verifier.is_some() => {
                 running.verifier = None;
                 Stage::Main
@@ -103,7 +103,7 @@ impl Client {
         Ok(())
     }
 
-    /// A LOOKUP found what was made, or what was there already.
+    /// Processes the reply to the LOOKUP of a file that was made, or existed already.
     pub(super) fn made_found(
         &mut self,
         now: Instant,
@@ -156,7 +156,7 @@ impl Client {
         Ok(())
     }
 
-    /// A file exists that was to be created empty.
+    /// Truncates an existing file that should be created empty.
     fn cut_existing(&mut self, now: Instant, ticket: Ticket, found: Found) {
         if let Some(running) = self.requests.get_mut(&ticket) {
             running.found = Some(found);
@@ -167,13 +167,13 @@ impl Client {
         }
     }
 
-    /// What was written to the file before is with the server.
+    /// Truncates the file: the server has what was written to it before.
     pub(super) fn cut(&mut self, now: Instant, ticket: Ticket, found: Found) {
         self.hold_all(ticket, found.file);
         self.ask(now, ticket, Stage::Dress(found));
     }
 
-    /// A symbolic link exists where one was to be made by a call that was sent twice.
+    /// Compares the target of a symbolic link that exists where a call that was sent twice should have made one.
     pub(super) fn mine_target(
         &mut self,
         now: Instant,
@@ -195,13 +195,13 @@ impl Client {
         Ok(())
     }
 
-    /// What a request wanted is there.
+    /// Continues a request whose file exists now.
     pub(super) fn has_made(&mut self, now: Instant, ticket: Ticket, found: Found) {
         let Some(running) = self.requests.get(&ticket) else {
             return;
         };
         match &running.operation {
-            // An exclusive CREATE brings no attributes: its verifier stands in their place.
+            // An exclusive CREATE sets no attributes: its verifier takes their place.
             Operation::Create { .. } if running.verifier.is_some() => {
                 self.ask(now, ticket, Stage::Dress(found));
             }
@@ -213,7 +213,7 @@ impl Client {
         }
     }
 
-    /// A file that was created or found has the attributes that it shall have, or has not.
+    /// Processes the reply to the call that sets the attributes of a created or existing file.
     pub(super) fn dressed(
         &mut self,
         now: Instant,
@@ -228,7 +228,7 @@ impl Client {
         running.verifier = None;
         let data = told.done::<nfs::SetAttributes>()?;
         let calls = self.calls.made;
-        // It may have been cut: answers to older calls are of before that.
+        // It may have been truncated: replies to older calls describe the time before that.
         self.node(file).changed_by(told.call, calls);
         self.node(file).forget();
         self.note_own(now, told, file, &data);
@@ -245,7 +245,7 @@ impl Client {
         Ok(())
     }
 
-    /// A file got one more name, or did not.
+    /// Processes the reply to a LINK.
     pub(super) fn linked(
         &mut self,
         now: Instant,
@@ -275,7 +275,7 @@ impl Client {
         Ok(())
     }
 
-    /// Remembers where a name leads, as long as the directory does not change.
+    /// Remembers the file of a name until the directory changes.
     pub(super) fn name_leads_to(&mut self, entry: &Entry, file: Option<FileHandle>) {
         let name = Bytes::copy_from_slice(entry.name().bytes());
         self.node(entry.directory()).set_name(&name, file);

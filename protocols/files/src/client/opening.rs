@@ -1,4 +1,4 @@
-//! Files are opened, created, and closed.
+//! Opening, creating and closing of files.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ impl Client {
         self.ask(now, ticket, Stage::Main);
     }
 
-    /// Whether a file has changed since its data were read was asked: what others wrote and closed before is seen from
-    /// here on.
+    /// Processes the attributes requested at an open: if the file has changed, its data are read anew. So data that
+    /// others wrote and closed before are seen from here on.
     pub(super) fn opened(
         &mut self,
         now: Instant,
@@ -37,7 +37,7 @@ impl Client {
         Ok(())
     }
 
-    /// The file is there: it is open.
+    /// Opens a file that exists.
     pub(super) fn open(&mut self, ticket: Ticket, found: Found) {
         let Some(running) = self.requests.get(&ticket) else {
             return;
@@ -62,7 +62,7 @@ impl Client {
         self.end(ticket, Ok(Reply::Opened(open, found)));
     }
 
-    /// The file that an opening is of; ends the request if there is none.
+    /// Returns the opening with this number; ends the request if there is none.
     pub(super) fn opening(&mut self, ticket: Ticket, open: OpenFile) -> Option<Opening> {
         let opening = self.openings.open.get(&open).cloned();
         if opening.is_none() {
@@ -71,7 +71,7 @@ impl Client {
         opening
     }
 
-    /// What was written goes out all the same. What the server does not take is given up with the last opening.
+    /// Closes a file. Written data are still sent. Data that the server refuses are dropped with the last opening.
     pub(super) fn close(&mut self, now: Instant, ticket: Ticket, open: OpenFile) {
         let Some(Opening { file, caller, .. }) = self.openings.open.remove(&open) else {
             self.end(ticket, Err(Error::NotOpen));
@@ -95,7 +95,7 @@ impl Client {
         self.end(ticket, Ok(Reply::Done));
     }
 
-    /// Nobody waits for this request any more: what it held up goes on.
+    /// Withdraws a request for which nobody waits any more: what it held continues.
     pub(super) fn withdraw(&mut self, now: Instant, ticket: Ticket, running: &Running) {
         let file = match &running.operation {
             Operation::SetAttributes { file, .. } => Some(*file),
@@ -112,7 +112,7 @@ impl Client {
             }
         }
         if let Some(entry) = running.entry() {
-            // It may be carried out yet, or may have been.
+            // It may still be carried out, or may have been.
             let directory = entry.directory();
             self.node(directory).expire();
         }
@@ -132,7 +132,7 @@ impl Client {
         self.look_after(now, file);
     }
 
-    /// The server does not know a file any more: what is remembered of it is no longer true.
+    /// Forgets what is remembered of a file that the server does not know any more.
     pub(super) fn forget_stale(&mut self, operation: &Operation, error: &Error) {
         if error.status() != Some(Status::Stale) {
             return;

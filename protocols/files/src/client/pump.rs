@@ -1,4 +1,4 @@
-//! Blocks are sent, as many as there may be on their way, and from all files in turn.
+//! The sending of blocks, as many as may be in flight, from all files in turn.
 
 use nfs::FileHandle;
 use units::Instant;
@@ -7,14 +7,14 @@ use super::Client;
 use crate::block::BlockChoice;
 
 impl Client {
-    /// A file may have blocks to send.
+    /// Adds a file that may have blocks to send.
     pub(super) fn enqueue(&mut self, file: FileHandle) {
         if self.blocks.queued.insert(file) {
             self.blocks.busy.push_back(file);
         }
     }
 
-    /// Sends as much as there is room for; says whether anything was sent.
+    /// Sends blocks while there is room; returns true if any was sent.
     pub(super) fn pump(&mut self, now: Instant) -> bool {
         let mut sent = false;
         while self.blocks.window.has_room() {
@@ -31,7 +31,7 @@ impl Client {
         sent
     }
 
-    /// The size of the next block, by what is known of its direction.
+    /// Returns the size of the next block, by the measurements of its direction.
     pub(super) fn next_block(&self, choice: &BlockChoice, limit: u32) -> u32 {
         let crowded = choice
             .time()
@@ -39,12 +39,12 @@ impl Client {
         choice.next(limit, !crowded)
     }
 
-    /// How many bytes a READ asks for.
+    /// Returns the number of bytes of the next READ.
     pub(super) fn read_block(&self) -> u32 {
         self.blocks.read_size.bytes().min(self.server.read)
     }
 
-    /// How many bytes a WRITE brings.
+    /// Returns the number of bytes of the next WRITE.
     pub(super) fn write_block(&self) -> u32 {
         self.blocks.write_size.bytes().min(self.server.write)
     }

@@ -1,4 +1,4 @@
-//! Data are read, and read ahead.
+//! Reads and read-ahead.
 
 use bytes::{Bytes, BytesMut};
 use nfs::{FileHandle, Read};
@@ -11,11 +11,11 @@ use crate::config::BLOCK_MIN;
 use crate::node::Reader;
 use crate::{Error, OpenFile, Reply, Ticket};
 
-/// A read that begins so near to where the last one ended goes on with it: systems ask for several parts of a file
-/// at once, in any order.
+/// Largest distance, in bytes, from the end of the last read at which a read still counts as sequential: kernels
+/// request several parts of a file at once, in any order.
 const NEAR: u64 = 512 * 1_024;
 
-/// Read ahead at least so much where blocks are small, and at most so much, in bytes.
+/// Least distance of the read-ahead while blocks are small, and its largest, in bytes.
 const AHEAD_MIN: u64 = 32 * 1_024;
 const AHEAD_MAX: u64 = 8 * 1_024 * 1_024;
 
@@ -54,14 +54,14 @@ impl Client {
         self.serve_readers(now, file, None);
     }
 
-    /// How far is read ahead.
+    /// Returns the distance of the read-ahead, in bytes.
     fn ahead(&self) -> u64 {
         let window = self.blocks.window.limit() * u64::from(self.read_block());
         (window * 2).clamp(AHEAD_MIN, AHEAD_MAX)
     }
 
-    /// Answers those reads whose data are there, and asks for what is missing; looks only at those that want bytes of
-    /// `news`, if nothing else is new.
+    /// Answers the reads whose data are present, and requests what is missing. If only `news` is new, looks only at
+    /// reads of these bytes.
     pub(super) fn serve_readers(
         &mut self,
         now: Instant,
@@ -83,7 +83,7 @@ impl Client {
         let content = &mut self.node(file).content;
         waiting.append(&mut content.readers);
         content.readers = waiting;
-        // What somebody waits for is kept, however far others are ahead.
+        // Data that a reader waits for are kept, however far others are ahead.
         let lowest = content.readers.iter().map(|reader| reader.offset).min();
         let passed = content.ahead.read_to.saturating_sub(NEAR);
         let passed = lowest.map_or(passed, |lowest| passed.min(lowest));
@@ -92,7 +92,7 @@ impl Client {
         self.enqueue(file);
     }
 
-    /// Where the file ends, if that is known: what was written here counts.
+    /// Returns the end of the file if it is known, data written here included.
     fn file_end(&self, now: Instant, file: FileHandle) -> Option<u64> {
         let node = self.nodes.get(&file)?;
         let attributes = node.fresh(now).map(|attributes| attributes.size);
@@ -100,7 +100,7 @@ impl Client {
         Some(end.max(node.content.ranges.end()))
     }
 
-    /// The data of a read, if they are there; otherwise what is missing is asked for.
+    /// Returns the data of a read if they are present; otherwise requests what is missing.
     fn data(&mut self, now: Instant, file: FileHandle, reader: Reader) -> Option<Vec<Bytes>> {
         let file_end = self.file_end(now, file);
         let block = self.read_block();
@@ -111,7 +111,7 @@ impl Client {
             return Some(Vec::new());
         }
         let (extents, ranges) = (&mut content.extents, &content.ranges);
-        // What was written beyond the server's end of the file follows on zeros.
+        // Data written beyond the server's end of the file follow zeros.
         let server_end = extents.end().unwrap_or(u64::MAX).min(range.end);
         let pieces = if ranges.covers(&range) {
             None
@@ -141,7 +141,7 @@ impl Client {
         Some(pieces)
     }
 
-    /// Asks for what sequential readers will want next.
+    /// Requests what sequential readers will want next.
     fn read_ahead(&mut self, now: Instant, file: FileHandle) {
         let file_end = self.file_end(now, file);
         let block = self.read_block();
@@ -153,13 +153,13 @@ impl Client {
         let end = from
             .saturating_add(content.ahead.distance)
             .min(file_end.unwrap_or(from));
-        // Whole blocks, but for the last of the file.
+        // Whole blocks, except the last of the file.
         let whole = if Some(end) == file_end {
             end
         } else {
             end - end % u64::from(block)
         };
-        // What was wanted once need not be looked at again: if it was spoiled meanwhile, who reads it will want it.
+        // A range that was requested once need not be checked again: if it became stale, its reader will request it.
         let known = (from..=whole).contains(&content.ahead.until);
         let start = if known { content.ahead.until } else { from };
         if start < whole && !content.ranges.touches(&(start..whole)) {
@@ -168,7 +168,7 @@ impl Client {
         }
     }
 
-    /// Asks the server for the first block that is wanted; says whether there was one.
+    /// Sends a READ of the first block that is wanted; returns true if there was one.
     pub(super) fn send_read(&mut self, now: Instant, file: FileHandle) -> bool {
         let block = self.next_block(&self.blocks.read_size, self.server.read);
         let content = &mut self.node(file).content;
@@ -191,7 +191,7 @@ impl Client {
         true
     }
 
-    /// A block came, or did not.
+    /// Processes the reply to a READ.
     pub(super) fn was_read(
         &mut self,
         now: Instant,
@@ -212,7 +212,7 @@ impl Client {
                 return;
             }
             if error.wants_smaller() && asked > BLOCK_MIN {
-                // Others of the same size may be on their way, and fail for the same reason.
+                // Others of the same size may be in flight, and fail for the same reason.
                 let smaller = (asked / 2).next_multiple_of(BLOCK_MIN);
                 self.server.read = self.server.read.min(smaller);
             } else if let Some(refused) = refused {
@@ -236,13 +236,13 @@ impl Client {
         let data = told.slice(read.data);
         self.counters.read_bytes += data.len() as u64;
         let node = self.node(file);
-        // What is being written may have moved the end of the file behind the call's back.
+        // Writes in flight may have moved the end of the file since the call.
         let end_of_file = read.end_of_file && node.is_newest(told.call);
         let extents = &mut node.content.extents;
         Ok(extents.fetched(told.call, data, end_of_file))
     }
 
-    /// Tells those who wait for bytes of `range` that they will not come.
+    /// Ends the reads of bytes in `range` with an error.
     fn fail_readers(&mut self, file: FileHandle, range: &Range<u64>, error: Error) {
         let content = &mut self.node(file).content;
         let hit = |reader: &Reader| reader.wants(range);

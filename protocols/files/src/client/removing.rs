@@ -1,4 +1,4 @@
-//! Names that go: removal and renaming, also of files that are open.
+//! Removal and renaming of names, also of open files.
 
 use nfs::{FileHandle, Outcome, Status};
 use rpc::message::Credentials;
@@ -12,7 +12,7 @@ use crate::node::Leads;
 use crate::{Entry, Error, Operation, Reply, Ticket};
 
 impl Client {
-    /// What a name leads to, if that is known.
+    /// Returns the file of a name, if it is known.
     fn known_name(&self, now: Instant, entry: &Entry) -> Option<FileHandle> {
         let directory = self.nodes.get(&entry.directory())?;
         match directory.name(now, entry.name().bytes()) {
@@ -38,7 +38,7 @@ impl Client {
         }
     }
 
-    /// Goes on with a removal, or a move, now that the file is known that loses its name.
+    /// Continues a removal or a rename: the file that loses its name is known.
     fn remove_file(&mut self, now: Instant, ticket: Ticket, file: FileHandle) {
         if !self.is_open(file) {
             self.ask(now, ticket, Stage::Main);
@@ -49,7 +49,7 @@ impl Client {
         self.ask(now, ticket, Stage::Doom(file, number));
     }
 
-    /// What is to lose its name was looked up.
+    /// Processes the LOOKUP of the file that loses its name.
     pub(super) fn victim_found(
         &mut self,
         now: Instant,
@@ -73,7 +73,7 @@ impl Client {
         Ok(())
     }
 
-    /// A file that is open has a name of its own now, or has not.
+    /// Processes the reply to the rename that gives an open file a name of its own.
     pub(super) fn doomed(
         &mut self,
         now: Instant,
@@ -109,7 +109,7 @@ impl Client {
         Ok(())
     }
 
-    /// A removed file is open no more: it goes.
+    /// Removes a removed file that is no longer open.
     pub(super) fn remove_doomed(&mut self, now: Instant, caller: Arc<Credentials>, entry: Entry) {
         let place = nfs::Place {
             directory: entry.directory(),
@@ -119,7 +119,7 @@ impl Client {
         self.call(now, caller, call, Purpose::Doomed(entry));
     }
 
-    /// It is gone. If it is not, it stays for others to find: the usual servers remove such files some day.
+    /// Processes the removal. If it failed, the file stays: servers usually remove such files some day.
     pub(super) fn was_removed(&mut self, now: Instant, entry: &Entry, told: &Told) {
         if let Ok(outcome) = told.outcome::<nfs::Remove<'_>>() {
             let (Outcome::Done(data) | Outcome::Failed { rest: data, .. }) = outcome;
@@ -182,7 +182,7 @@ impl Client {
         self.rename_file(now, ticket, source, to);
     }
 
-    /// What is to be moved was looked up.
+    /// Processes the LOOKUP of the file to rename.
     pub(super) fn source_found(
         &mut self,
         now: Instant,
@@ -201,7 +201,7 @@ impl Client {
         Ok(())
     }
 
-    /// What was written to the file is safe before it takes another's place: that is how programs replace a file.
+    /// Makes the file's written data safe before it replaces another, because programs replace files that way.
     fn rename_file(&mut self, now: Instant, ticket: Ticket, source: FileHandle, to: &Entry) {
         if let Some(running) = self.requests.get_mut(&ticket) {
             running.moved = Some(source);
@@ -211,7 +211,7 @@ impl Client {
         }
     }
 
-    /// What is to be moved is safe: on to what has the new name.
+    /// Continues with the file that has the new name: the data of the renamed file are safe.
     pub(super) fn replace(&mut self, now: Instant, ticket: Ticket, to: &Entry) {
         let moved = self.requests.get(&ticket).and_then(|running| running.moved);
         if self.openings.open.is_empty() {
@@ -277,7 +277,7 @@ impl Client {
         }
     }
 
-    /// Whether a move that was sent twice, and found nothing to move the last time, was made the first time.
+    /// Finds out if a rename that was sent twice, and found no source the last time, succeeded the first time.
     pub(super) fn moved_found(
         &mut self,
         now: Instant,

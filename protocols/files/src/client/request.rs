@@ -1,4 +1,4 @@
-//! A request that is under way, and the calls it makes.
+//! A request in progress, and its calls.
 
 use std::sync::Arc;
 
@@ -13,52 +13,52 @@ use rpc::message::Credentials;
 use super::ask::Encoded;
 use crate::{Entry, Found, ListPlace, Operation};
 
-/// What a request is doing.
+/// Stage of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It waits for something else than a call of its own.
+    /// Waits for something other than a call of its own.
     Parked,
-    /// Its own call is under way.
+    /// Its own call is in flight.
     Main,
-    /// It asks for the attributes that the server left out.
+    /// Requests the attributes that the server left out.
     Attributes(FileHandle),
-    /// It looks up what it made, as the server does not tell.
+    /// Looks up what it made, because the server did not report it.
     Untold,
-    /// It looks up what exists already: perhaps the work of this very request, sent twice.
+    /// Looks up what exists already: perhaps the work of this very request, sent twice.
     Mine,
-    /// It reads the symbolic link that exists already.
+    /// Reads the symbolic link that exists already.
     MineTarget(Found),
-    /// It looks up the file that it would have created.
+    /// Looks up the file that it would have created.
     Existing,
-    /// It gives a file that it has created or found the attributes that it shall have.
+    /// Sets the requested attributes of a file that it created or found.
     Dress(Found),
-    /// It looks up what it is to remove, or to put something else in place of.
+    /// Looks up the file that it will remove or replace.
     Victim,
-    /// It moves a file that is open to a name of its own.
+    /// Renames an open file to a name of its own.
     Doom(FileHandle, u64),
-    /// It looks up what it is to move.
+    /// Looks up the file that it will rename.
     Source,
-    /// It looks up, after its move seems to have failed, whether it was made.
+    /// Looks up, after its rename seems to have failed, if it succeeded.
     Moved,
 }
 
-/// A request that is under way.
+/// A request in progress.
 #[derive(Debug, Clone)]
 pub(super) struct Running {
     pub(super) caller: Arc<Credentials>,
     pub(super) operation: Operation,
     pub(super) stage: Stage,
-    /// Its call, if one is under way.
+    /// Number of its call, if one is in flight.
     pub(super) call: Option<u64>,
-    /// Of a move: what is moved.
+    /// The renamed file, in a rename.
     pub(super) moved: Option<FileHandle>,
-    /// The file whose writers it keeps waiting.
+    /// The file whose writers it holds.
     pub(super) barrier: Option<FileHandle>,
-    /// Of a CREATE: the file that was there.
+    /// The file that existed, in a CREATE.
     pub(super) found: Option<Found>,
-    /// Of an exclusive CREATE: by which it is known.
+    /// The verifier that identifies an exclusive CREATE.
     pub(super) verifier: Option<CreateVerifier>,
-    /// Whether a call of the request was sent more than once before this one.
+    /// True if a call of the request was sent more than once before this one.
     pub(super) repeated: bool,
 }
 
@@ -77,13 +77,13 @@ impl Running {
         }
     }
 
-    /// The entry that the request makes or removes.
+    /// Returns the entry that the request makes or removes.
     pub(super) fn entry(&self) -> Option<&Entry> {
         entry(&self.operation)
     }
 }
 
-/// The entry that an operation looks for, makes or removes: of a move, the one that it makes.
+/// Returns the entry that an operation looks up, makes or removes; of a rename, the new one.
 pub(super) fn entry(operation: &Operation) -> Option<&Entry> {
     match operation {
         Operation::LookUp(entry)
@@ -106,16 +106,16 @@ fn place(entry: &Entry) -> Place<'_> {
     }
 }
 
-/// How pages of directories are asked for.
+/// Form of the calls for directory pages.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Paging {
-    /// With attributes and handles.
+    /// True if they request attributes and handles.
     pub(super) plus: bool,
-    /// At most so many bytes.
+    /// Limit of a page, in bytes.
     pub(super) bytes: u32,
 }
 
-/// The call that a request makes at its stage; nothing where it makes none.
+/// Encodes the call of a request at its stage; `None` if it makes none.
 pub(super) fn encode(running: &Running, paging: Paging) -> Option<Encoded> {
     let mut bytes = Vec::new();
     let mut write = |call: Call<'_>| {
@@ -166,8 +166,8 @@ pub(super) fn encode(running: &Running, paging: Paging) -> Option<Encoded> {
     })
 }
 
-/// What a file gets after CREATE: all that it shall have if CREATE could not tell the server, and times, in whose place
-/// the server may have kept the verifier (RFC 1813 §3.3.8); only the length if the file was there before.
+/// Returns the attributes to set after CREATE: all requested ones if CREATE could not carry them, and the times, which
+/// the server may have used to keep the verifier (RFC 1813 §3.3.8). Only the length if the file existed before.
 fn dress(running: &Running, attributes: &NewAttributes) -> NewAttributes {
     let time = |wanted| match wanted {
         SetTime::Keep => SetTime::ServerTime,
@@ -186,13 +186,13 @@ fn dress(running: &Running, attributes: &NewAttributes) -> NewAttributes {
     }
 }
 
-/// The name that an open file gets when its last one is removed. Others know such names from the usual clients, and
-/// leave the files to them.
+/// Returns the name that an open file gets when its last one is removed. Other hosts know the pattern from the usual
+/// clients, and leave such files alone.
 pub(super) fn doomed_name(number: u64) -> String {
     format!(".nfs{number:016x}")
 }
 
-/// The call that an operation is named after.
+/// Encodes the call that an operation is named after.
 fn main(
     running: &Running,
     paging: Paging,
@@ -298,7 +298,7 @@ fn list(directory: FileHandle, from: ListPlace, paging: Paging) -> Call<'static>
     }
 }
 
-/// What is made; nothing for what is no such node.
+/// Returns the node to make; `None` if the operation makes none.
 fn node(operation: &Operation) -> Option<Node> {
     let Operation::MakeNode {
         kind,

@@ -1,4 +1,4 @@
-//! Data are written behind.
+//! Delayed writes (write-behind).
 
 use bytes::Bytes;
 use nfs::{FileHandle, Stability, Status, Write};
@@ -15,11 +15,11 @@ use crate::{Error, OpenFile, Operation, Reply, Ticket, Writes};
 /// The end of the largest file.
 const FILE_END_MAX: u64 = i64::MAX as u64;
 
-/// What a WRITE's arguments take beside the data, at most, in bytes.
+/// Largest size of a WRITE's arguments beside the data, in bytes.
 const HEADERS: usize = 128;
 
-/// COMMITs in a row that find another life of the server than their WRITEs had, before WRITEs are made safe one by one:
-/// that either succeeds or says why not.
+/// Number of COMMITs in a row that meet another instance of the server than their WRITEs did, after which each WRITE is
+/// made stable by itself: that either succeeds or returns the reason.
 const MISMATCHES_MAX: u32 = 3;
 
 impl Client {
@@ -59,7 +59,7 @@ impl Client {
         }
     }
 
-    /// A soft client's writer has waited for room for too long.
+    /// Ends the wait of a soft client's writer for room.
     pub(super) fn lose_patience(&mut self, now: Instant, ticket: Ticket) {
         let running = self.requests.get(&ticket);
         let Some(Operation::Write { open, .. }) = running.map(|running| &running.operation) else {
@@ -75,7 +75,7 @@ impl Client {
         }
     }
 
-    /// Lets the writers of a file write, in their order, as far as there is room and nothing in their way.
+    /// Lets the writers of a file write, in their order, while there is room and nothing blocks them.
     pub(super) fn admit_writers(&mut self, now: Instant, file: FileHandle) {
         while let Some(&ticket) = self.node(file).content.writers.front() {
             let Some((offset, data)) = self.what_to_write(ticket) else {
@@ -92,7 +92,7 @@ impl Client {
             let range = offset..offset + data.len() as u64;
             let content = &mut self.node(file).content;
             if !content.barriers.is_empty() || content.ranges.is_in_flight(&range) {
-                // What is in the way is to go soon.
+                // The blocking data should be sent soon.
                 self.enqueue(file);
                 return;
             }
@@ -117,7 +117,7 @@ impl Client {
         }
     }
 
-    /// Changes what is kept of a file's written data, and keeps count.
+    /// Changes a file's written data, and updates the totals.
     pub(super) fn with_ranges<T>(
         &mut self,
         file: FileHandle,
@@ -137,7 +137,7 @@ impl Client {
         result
     }
 
-    /// There is too much that is not safe: all of it is to become so.
+    /// Starts to make all written data safe, because there are too many.
     fn press(&mut self, now: Instant) {
         if self.written.pressed {
             return;
@@ -148,7 +148,7 @@ impl Client {
         }
     }
 
-    /// There may be room for those who wait for it.
+    /// Lets writers that wait for room try again.
     pub(super) fn feed(&mut self, now: Instant) {
         while self.written.kept <= self.config.dirty_limit.get() {
             let Some(file) = self.written.starved.pop_front() else {
@@ -159,7 +159,7 @@ impl Client {
         }
     }
 
-    /// Whether blocks that are not whole go out too.
+    /// Returns true if partial blocks are sent too.
     fn writes_all(&self, now: Instant, file: FileHandle) -> bool {
         let Some(node) = self.nodes.get(&file) else {
             return false;
@@ -172,7 +172,7 @@ impl Client {
             || since.is_some_and(|since| now >= since + self.config.write_after)
     }
 
-    /// Sends the first block that is to be written; says whether there was one.
+    /// Sends the first block to write; returns true if there was one.
     pub(super) fn send_write(&mut self, now: Instant, file: FileHandle) -> bool {
         let whole_only = !self.writes_all(now, file);
         let block = self.next_block(&self.blocks.write_size, self.server.write);
@@ -215,7 +215,7 @@ impl Client {
         true
     }
 
-    /// A block was written, or was not.
+    /// Processes the reply to a WRITE.
     pub(super) fn was_written(
         &mut self,
         now: Instant,
@@ -232,7 +232,7 @@ impl Client {
             if wants_time {
                 self.write_again(now, file, now + AGAIN_AFTER);
             } else if error.wants_smaller() && given > BLOCK_MIN as usize {
-                // Others of the same size may be on their way, and fail for the same reason.
+                // Others of the same size may be in flight, and fail for the same reason.
                 let smaller = (given as u32 / 2).next_multiple_of(BLOCK_MIN);
                 self.server.write = self.server.write.min(smaller);
             } else {
@@ -285,8 +285,8 @@ impl Client {
         self.alarms.set(when, Alarm::File(file));
     }
 
-    /// The server does not take the data: they are kept, the error is told to all who have the file open, and it is
-    /// tried again, for what is not lost for good.
+    /// Handles a refusal: the data are kept, the error is reported to every opening of the file, and data that are not
+    /// lost for good are written again later.
     pub(super) fn write_refused(&mut self, now: Instant, file: FileHandle, error: Error) {
         let content = &mut self.node(file).content;
         content.errors.last = Some(error);
@@ -296,13 +296,13 @@ impl Client {
         if is_gone || is_given_up {
             self.discard(file);
         } else {
-            // What comes too late for a soft client is no less wanted.
+            // Data that are too late for a soft client are still wanted.
             self.node(file).content.sending.refused = !error.is_expired();
             self.write_again(now, file, now + REFUSED_AFTER);
         }
     }
 
-    /// What was written and is not on its way is lost.
+    /// Drops written data that are not in flight.
     pub(super) fn discard(&mut self, file: FileHandle) {
         let lost = self.with_ranges(file, Ranges::discard);
         self.counters.lost_bytes += lost;
@@ -311,14 +311,14 @@ impl Client {
         content.sending.refused = false;
     }
 
-    /// The file was cut or extended to `size` at the server.
+    /// Records that the file was truncated or extended to `size` at the server.
     pub(super) fn resize(&mut self, file: FileHandle, size: u64) {
         self.with_ranges(file, |ranges| ranges.cut(size));
         self.node(file).content.extents.spoil(&(0..u64::MAX));
     }
 }
 
-/// The pieces of `range` as one.
+/// Joins the pieces of `range`.
 fn joined(mut pieces: Vec<Bytes>, range: &Range<u64>) -> Bytes {
     if pieces.len() == 1 {
         return pieces.remove(0);

@@ -1,4 +1,4 @@
-//! What is read of a file, ahead of who reads it.
+//! The bytes read of a file, with read-ahead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,7 +12,7 @@ enum State {
     Wanted,
     Fetching {
         call: u64,
-        /// It was written to meanwhile, so what comes is not the truth.
+        /// True if it was written to meanwhile, so that the reply is out of date.
         stale: bool,
     },
     Ready(Bytes),
@@ -36,12 +36,12 @@ pub(crate) struct Extents {
     by_offset: BTreeMap<u64, Extent>,
     wanted: BTreeSet<u64>,
     fetching: BTreeMap<u64, u64>,
-    /// Where the file ends at the server, if a READ has found out.
+    /// The end of the file at the server, if a READ has found it.
     end: Option<u64>,
 }
 
 impl Extents {
-    /// Where the file ends at the server, if a READ has found out.
+    /// Returns the end of the file at the server, if a READ has found it.
     pub(crate) fn end(&self) -> Option<u64> {
         self.end
     }
@@ -68,7 +68,7 @@ impl Extents {
         Some(extent)
     }
 
-    /// Asks for what is missing of `range`, in blocks that end at multiples of `block` bytes.
+    /// Requests the missing parts of `range`, in blocks that end at multiples of `block` bytes.
     pub(crate) fn want(&mut self, range: &Range<u64>, block: u32) {
         let mut at = range.start;
         let stop = range.end.min(self.end.unwrap_or(u64::MAX));
@@ -101,7 +101,7 @@ impl Extents {
         }
     }
 
-    /// The first bytes to ask the server for, at most `block` of them: extents that follow each other are joined, and
+    /// Returns offset and length of the first bytes to request, at most `block`: adjacent extents are joined, and
     /// longer ones are cut.
     pub(crate) fn next_wanted(&mut self, block: u32) -> Option<(u64, u32)> {
         let offset = *self.wanted.first()?;
@@ -124,7 +124,7 @@ impl Extents {
         Some((offset, length))
     }
 
-    /// The extent at `offset` was asked for, in this call.
+    /// Records that `call` requests the extent at `offset`.
     pub(crate) fn asked(&mut self, offset: u64, call: u64) {
         if let Some(extent) = self.remove(offset) {
             let state = State::Fetching { call, stale: false };
@@ -132,10 +132,10 @@ impl Extents {
         }
     }
 
-    /// The answer to a call. If the extent has gone stale, or did not come whole, what is missing is no longer asked
-    /// for: [`want`](Self::want) it again.
+    /// Records the reply to a call. If the extent has become stale, or did not come whole, the missing part is no
+    /// longer requested: [`want`](Self::want) it again.
     ///
-    /// Returns the bytes that are there now, if all came that were asked for and nothing else was learned.
+    /// Returns the bytes that are present now, if all requested bytes came and nothing else was learned.
     pub(crate) fn fetched(
         &mut self,
         call: u64,
@@ -164,14 +164,14 @@ impl Extents {
         (is_whole && !end_of_file).then_some(offset..offset + u64::from(length))
     }
 
-    /// The call has failed. Returns what it had asked for.
+    /// Records that the call failed. Returns the range that it requested.
     pub(crate) fn failed(&mut self, call: u64) -> Option<Range<u64>> {
         let offset = self.fetching.get(&call).copied()?;
         let extent = self.remove(offset)?;
         Some(offset..offset + extent.length())
     }
 
-    /// The bytes of `range`, one piece behind the other; nothing while some are missing.
+    /// Returns the bytes of `range`, in pieces; `None` if some are missing.
     pub(crate) fn data(&self, range: &Range<u64>) -> Option<Vec<Bytes>> {
         let mut at = range.start;
         let mut pieces = Vec::new();
@@ -190,7 +190,7 @@ impl Extents {
         Some(pieces)
     }
 
-    /// `range` was written to, or may be another at the server: what is known of it is no longer true.
+    /// Discards what is known of `range`, which was written to or may have changed at the server.
     pub(crate) fn spoil(&mut self, range: &Range<u64>) {
         if self.end.is_some_and(|end| range.end > end) {
             self.end = None;
@@ -210,7 +210,7 @@ impl Extents {
         }
     }
 
-    /// Forgets what ends at or before `offset` and is not on its way.
+    /// Forgets extents that end at or before `offset` and are not in flight.
     pub(crate) fn forget_before(&mut self, offset: u64) {
         let behind = self.by_offset.range(..offset);
         let idle = behind.filter(|(start, extent)| {
@@ -221,18 +221,18 @@ impl Extents {
         }
     }
 
-    /// Forgets what nobody is waiting for: all that is not on its way.
+    /// Forgets every extent that is not in flight.
     pub(crate) fn forget(&mut self) {
         self.forget_before(u64::MAX);
         self.forget_end();
     }
 
-    /// The file may end elsewhere by now.
+    /// Forgets the end of the file, which may have moved.
     pub(crate) fn forget_end(&mut self) {
         self.end = None;
     }
 
-    /// Whether nothing is on its way.
+    /// Returns true if nothing is in flight.
     pub(crate) fn is_idle(&self) -> bool {
         self.fetching.is_empty()
     }

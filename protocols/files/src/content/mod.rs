@@ -1,4 +1,4 @@
-//! The bytes of files: what was written, and what was read ahead.
+//! The contents of files: written bytes, and bytes read.
 
 mod extents;
 mod ranges;
@@ -9,13 +9,13 @@ use std::ops::Range;
 pub(crate) use extents::Extents;
 pub(crate) use ranges::Ranges;
 
-/// What lies somewhere in a file.
+/// A piece of a file.
 trait Span {
-    /// How long it is, in bytes.
+    /// Returns its length, in bytes.
     fn length(&self) -> u64;
 }
 
-/// Of pieces by their offset, no two of which overlap: those that share bytes with `range`.
+/// Returns those of `pieces` (by offset, without overlaps) that share bytes with `range`.
 fn touching<'a, P: Span>(
     pieces: &'a BTreeMap<u64, P>,
     range: &Range<u64>,

@@ -1,8 +1,8 @@
-//! What was written to a file and is not safe yet.
+//! Written bytes of a file that are not safe yet.
 //!
-//! Every byte is in one of three states: *dirty* until it is sent, *in flight* until the server answers, and *unstable*
-//! until a COMMIT names the same life of the server as the answer did (RFC 1813 §4.11). Whatever goes wrong makes it
-//! dirty again. Then it is forgotten.
+//! Every byte is in one of three states: *dirty* until it is sent, *in flight* until the server replies, and *unstable*
+//! until a COMMIT returns the same write verifier as that reply (RFC 1813 §4.11), which means that the server has not
+//! restarted. After any failure it is dirty again. When it is safe, it is forgotten.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,10 +12,10 @@ use nfs::{Stability, WriteVerifier};
 
 use super::{Span, touching};
 
-/// What a piece takes beside its data, in bytes: many tiny pieces must not take much more than they count for.
+/// Overhead of a piece beside its data, in bytes, so that many tiny pieces do not take much more than they count for.
 const PIECE_OVERHEAD: u64 = 128;
 
-/// Pieces below this size are copied, so that none keeps a large buffer alive.
+/// Size below which pieces are copied, so that none keeps a large buffer alive.
 const COPIED_BELOW: usize = 4_096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ enum State {
     InFlight(u64),
     Unstable {
         verifier: WriteVerifier,
-        /// COMMITs begun when it was answered: a later one covers it.
+        /// Number of COMMITs begun when it was answered: a later one covers it.
         commits: u64,
     },
 }
@@ -33,7 +33,7 @@ enum State {
 struct Piece {
     data: Bytes,
     state: State,
-    /// Which write it is of, counted from the first.
+    /// Number of its write, counted from the first.
     sequence: u64,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Ranges {
     in_flight: BTreeMap<u64, u64>,
     unstable: u64,
     kept: u64,
-    /// Pieces of each write, and those of them that the server does not have.
+    /// For each write, the number of its pieces that are not safe, and of those that the server does not have.
     sequences: BTreeMap<u64, usize>,
     unsent: BTreeMap<u64, usize>,
     next_sequence: u64,
@@ -70,7 +70,7 @@ fn count(map: &mut BTreeMap<u64, usize>, sequence: u64, more: bool) {
     }
 }
 
-/// Where `length` bytes from `offset` on end.
+/// Returns the end of `length` bytes from `offset`.
 fn end(offset: u64, length: usize) -> u64 {
     offset + length as u64
 }
@@ -113,7 +113,7 @@ impl Ranges {
         Some(piece)
     }
 
-    /// Forgets what is known of `range`.
+    /// Forgets the bytes in `range`.
     fn carve(&mut self, range: &Range<u64>) {
         let touched = touching(&self.pieces, range).map(|(offset, _)| offset);
         for offset in touched.collect::<Vec<_>>() {
@@ -132,7 +132,7 @@ impl Ranges {
         }
     }
 
-    /// Notes that `data` were written at `offset`, over what was written there before.
+    /// Records that `data` were written at `offset`, over earlier written bytes.
     ///
     /// # Panics
     /// If some of the bytes there are in flight ([`is_in_flight`](Self::is_in_flight)).
@@ -163,15 +163,14 @@ impl Ranges {
         );
     }
 
-    /// Whether some of the bytes in `range` are on their way: until their fate is known, nothing else may be sent
-    /// there.
+    /// Returns true if some bytes of `range` are in flight: until their fate is known, no others may be sent there.
     pub(crate) fn is_in_flight(&self, range: &Range<u64>) -> bool {
         let flies = |(_, piece): (u64, &Piece)| matches!(piece.state, State::InFlight(_));
         !self.in_flight.is_empty() && touching(&self.pieces, range).any(flies)
     }
 
-    /// The first bytes to send: they end at a multiple of `block` bytes or where the written bytes do. With
-    /// `whole_only`, nothing that a later write may fill up.
+    /// Returns the range of the first bytes to send: they end at a multiple of `block` bytes or at the end of the
+    /// written bytes. With `whole_only`, a block that a later write may fill up is left out.
     pub(crate) fn next_dirty(&self, block: u32, whole_only: bool) -> Option<Range<u64>> {
         let block = u64::from(block);
         let mut from = 0;
@@ -192,7 +191,7 @@ impl Ranges {
         None
     }
 
-    /// The dirty bytes of `range`, one piece behind the other.
+    /// Returns the dirty bytes of `range`, in pieces.
     pub(crate) fn dirty_data(&self, range: &Range<u64>) -> Vec<Bytes> {
         let slice = |(offset, piece): (&u64, &Piece)| {
             let stop = end(*offset, piece.data.len()).min(range.end);
@@ -201,11 +200,11 @@ impl Ranges {
         self.pieces.range(range.clone()).map(slice).collect()
     }
 
-    /// The dirty bytes at `offset` are on their way as `data`, in this call.
+    /// Records that the dirty bytes at `offset` are in flight as `data`, in this call.
     pub(crate) fn sent(&mut self, offset: u64, data: Bytes, call: u64) {
         let range = offset..end(offset, data.len());
         let sequences = touching(&self.pieces, &range).map(|(_, piece)| piece.sequence);
-        // Who waits for any of the writes that are sent together waits for all of them.
+        // A request that waits for one of the writes that are sent together waits for all of them.
         let Some(sequence) = sequences.min() else {
             return;
         };
@@ -220,8 +219,8 @@ impl Ranges {
         );
     }
 
-    /// The server has the first `written` bytes of this call; the others are dirty again. What is safe already is
-    /// forgotten, and its range returned.
+    /// Records that the server has the first `written` bytes of this call; the others are dirty again. Forgets bytes
+    /// that are safe already, and returns their range.
     pub(crate) fn answered(
         &mut self,
         call: u64,
@@ -263,7 +262,7 @@ impl Ranges {
         None
     }
 
-    /// The call has failed: its bytes are dirty again.
+    /// Records that the call failed: its bytes are dirty again.
     pub(crate) fn failed(&mut self, call: u64) {
         if let Some(offset) = self.in_flight.get(&call).copied()
             && let Some(piece) = self.remove(offset)
@@ -278,13 +277,13 @@ impl Ranges {
         }
     }
 
-    /// A COMMIT of all bytes is sent.
+    /// Records that a COMMIT of all bytes is sent.
     pub(crate) fn commit(&mut self) {
         self.commits += 1;
     }
 
-    /// The COMMIT was answered by the life `verifier` of the server: what that life has is safe, what another had is
-    /// dirty again. Returns the ranges that are safe, and how many pieces are not.
+    /// Records the reply to the COMMIT: bytes written under the same `verifier` are safe, the others are dirty again.
+    /// Returns the ranges that are safe, and the number of pieces that are not.
     pub(crate) fn committed(&mut self, verifier: WriteVerifier) -> (Vec<Range<u64>>, usize) {
         let covered = |piece: &Piece| match piece.state {
             State::Unstable { verifier, commits } if commits < self.commits => Some(verifier),
@@ -316,12 +315,12 @@ impl Ranges {
         (safe, lost)
     }
 
-    /// The file ends at `size`. Nothing beyond it may be in flight.
+    /// Cuts the file at `size`. Nothing beyond it may be in flight.
     pub(crate) fn cut(&mut self, size: u64) {
         self.carve(&(size..u64::MAX));
     }
 
-    /// Forgets all that is not in flight; returns how many bytes that were.
+    /// Forgets all bytes that are not in flight; returns their number.
     pub(crate) fn discard(&mut self) -> u64 {
         let flies = |piece: &Piece| matches!(piece.state, State::InFlight(_));
         let idle = self.pieces.iter().filter(|(_, piece)| !flies(piece));
@@ -334,7 +333,7 @@ impl Ranges {
         lost
     }
 
-    /// Writes the bytes that are known over those of a file from `offset` on.
+    /// Copies the written bytes over those of a file from `offset` on.
     pub(crate) fn overlay(&self, offset: u64, bytes: &mut BytesMut) {
         let range = offset..end(offset, bytes.len());
         for (start, Piece { data, .. }) in touching(&self.pieces, &range) {
@@ -346,12 +345,12 @@ impl Ranges {
         }
     }
 
-    /// Whether bytes of `range` are known.
+    /// Returns true if some bytes of `range` are here.
     pub(crate) fn touches(&self, range: &Range<u64>) -> bool {
         touching(&self.pieces, range).next().is_some()
     }
 
-    /// Whether all bytes of `range` are known.
+    /// Returns true if all bytes of `range` are here.
     pub(crate) fn covers(&self, range: &Range<u64>) -> bool {
         let mut at = range.start;
         for (offset, piece) in touching(&self.pieces, range) {
@@ -363,59 +362,59 @@ impl Ranges {
         at >= range.end
     }
 
-    /// Where the last of the bytes ends.
+    /// Returns the end of the last of the bytes.
     pub(crate) fn end(&self) -> u64 {
         let last = self.pieces.last_key_value();
         last.map_or(0, |(offset, piece)| end(*offset, piece.data.len()))
     }
 
-    /// What they take, in bytes.
+    /// Returns the bytes taken, with overhead.
     pub(crate) fn kept(&self) -> u64 {
         self.kept
     }
 
-    /// How many of them only a COMMIT makes safe.
+    /// Returns the number of bytes that still need a COMMIT.
     pub(crate) fn unstable(&self) -> u64 {
         self.unstable
     }
 
-    /// Whether nothing is left to do.
+    /// Returns true if nothing is left to do.
     pub(crate) fn is_clean(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// Whether some bytes have not been sent, or were not taken.
+    /// Returns true if some bytes were not sent, or were refused.
     pub(crate) fn is_dirty(&self) -> bool {
         !self.dirty.is_empty()
     }
 
-    /// Whether the server has all, if not safely.
+    /// Returns true if the server has all bytes, even if they are not safe.
     pub(crate) fn is_drained(&self) -> bool {
         self.dirty.is_empty() && self.in_flight.is_empty()
     }
 
-    /// Whether nothing is on its way.
+    /// Returns true if nothing is in flight.
     pub(crate) fn is_settled(&self) -> bool {
         self.in_flight.is_empty()
     }
 
-    /// Whether there is nothing but `range`.
+    /// Returns true if there are no bytes outside `range`.
     pub(crate) fn is_all(&self, range: &Range<u64>) -> bool {
         let first = self.pieces.first_key_value();
         first.is_some_and(|(offset, _)| *offset >= range.start) && self.end() <= range.end
     }
 
-    /// The number that the next write will have. Those below it are safe when [`oldest`](Self::oldest) is not below it.
+    /// Returns the number of the next write. Those below it are safe when [`oldest`](Self::oldest) is not below it.
     pub(crate) fn next_sequence(&self) -> u64 {
         self.next_sequence
     }
 
-    /// The first write of which something is not safe.
+    /// Returns the number of the first write with bytes that are not safe.
     pub(crate) fn oldest(&self) -> Option<u64> {
         self.sequences.keys().next().copied()
     }
 
-    /// The first write of which the server does not have everything.
+    /// Returns the number of the first write of which the server lacks some bytes.
     pub(crate) fn oldest_unsent(&self) -> Option<u64> {
         self.unsent.keys().next().copied()
     }

@@ -1,4 +1,4 @@
-//! A gateway and its mobile hosts, each a network namespace, and what runs in them.
+//! A gateway and its mobile hosts, each a network namespace, and the processes in them.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,16 +17,16 @@ use crate::hop::{self, ENDPOINT, GATEWAY, INSIDE, NOWHERE};
 
 const FIRST_PORT: usize = 5201;
 
-/// Host 0 is the gateway. All are gone with this.
+/// The hosts; host 0 is the gateway. Dropping it ends all of them.
 pub(super) struct Cell<'a> {
     rig: rig::Cell,
-    /// In the folder of the run.
+    /// Its working folder is that of the run.
     shell: Shell,
     daemons: Daemons<'a>,
     running: Vec<Process>,
 }
 
-/// What a run has shown.
+/// Measurements of a run.
 pub(super) struct Fetched {
     pub(super) goodput_bps: Vec<f64>,
     pub(super) airtime: Vec<f64>,
@@ -37,20 +37,20 @@ pub(super) struct Fetched {
     pub(super) late: u64,
 }
 
-/// What the emulator has seen until some moment.
+/// Counters of the emulator at one moment.
 struct Moment {
     elapsed: f64,
-    /// Of each mobile host, in seconds.
+    /// Airtime of each mobile host, in seconds.
     airtime: Vec<f64>,
     good: Vec<f64>,
-    /// Of all together: seconds on the way up, and bytes that the air has lost.
+    /// Totals: seconds used on the way up, and bytes lost on the air.
     up: f64,
     lost: f64,
     late: u64,
 }
 
 impl<'a> Cell<'a> {
-    /// Makes hosts, joined by an air with these errors for each mobile host; `sharing` is for the gateway's
+    /// Creates the hosts, joined by an air with these errors for each mobile host; `sharing` is a part of the gateway's
     /// configuration.
     pub(super) fn new(
         folder: &'a Path,
@@ -98,7 +98,8 @@ impl<'a> Cell<'a> {
         Ok(self.daemons.wait_until_connected()?)
     }
 
-    /// Lets the first `active` mobile hosts fetch from the gateway for so many seconds, after others that do not count.
+    /// Lets the first `active` mobile hosts fetch from the gateway for `time` seconds, after `skip` seconds that do not
+    /// count.
     pub(super) fn fetch(
         &mut self,
         active: usize,
@@ -112,7 +113,7 @@ impl<'a> Cell<'a> {
             self.start(0, &["-s", "-p", &port])?;
         }
         thread::sleep(Duration::from_millis(500));
-        // It is ended, so that none has the air for itself when others are done.
+        // The fetches are stopped by a kill, so that none has the air for itself after the others end.
         let span = (2 * (skip + time)).to_string();
         for mobile in 0..active {
             let port = (FIRST_PORT + mobile).to_string();
@@ -149,7 +150,8 @@ impl<'a> Cell<'a> {
         })
     }
 
-    /// What each of the first `active` mobile hosts got so far by TCP, in bytes, and when that was.
+    /// Returns the bytes that each of the first `active` mobile hosts received by TCP so far, and the time of each
+    /// count.
     fn received(&self, active: usize) -> Result<Vec<(f64, Instant)>, Failure> {
         let of = |mobile: usize| {
             let mut command = Command::new("ss");
@@ -157,14 +159,14 @@ impl<'a> Cell<'a> {
             let text = hop::run(&self.shell, &self.rig.hosts[1 + mobile], command)?;
             let counts = text.split("bytes_received:").skip(1);
             let count = |text: &str| text.split_whitespace().next()?.parse::<f64>().ok();
-            // The connection for iperf3's own use carries next to nothing.
+            // iperf3's own control connection carries next to nothing.
             let most = counts.filter_map(count).fold(0.0, f64::max);
             Ok((most, Instant::now()))
         };
         (0..active).map(of).collect()
     }
 
-    /// The rate of the hop to each mobile host, as the gateway has it.
+    /// Returns the gateway's estimate of the rate to each mobile host.
     fn rates(&self) -> Vec<f64> {
         let rate = |peer: Value| bits_per_second(peer["hop"]["rate"].as_str()?);
         self.peers().into_iter().filter_map(rate).collect()
@@ -176,13 +178,13 @@ impl<'a> Cell<'a> {
         peers.cloned().unwrap_or_default()
     }
 
-    /// Returns what the air has seen until now.
+    /// Returns the counters of the air so far.
     fn moment(&mut self) -> Result<Moment, Failure> {
         moment(&self.rig.air.report()?)
             .ok_or_else(|| Failure::Found("the report of the air cannot be read".into()))
     }
 
-    /// Starts iperf3 with these words on a host.
+    /// Starts iperf3 with these arguments on a host.
     fn start(&mut self, host: usize, words: &[&str]) -> Result<(), Failure> {
         let mut command = Command::new("iperf3");
         command.args(words);
@@ -212,7 +214,7 @@ fn moment(report: &Value) -> Option<Moment> {
     })
 }
 
-/// A rate as the status writes it, such as `2 Mbit/s`.
+/// Parses a rate of the status, such as `2 Mbit/s`.
 fn bits_per_second(text: &str) -> Option<f64> {
     let (number, unit) = text.split_once(' ')?;
     let scale = match unit {

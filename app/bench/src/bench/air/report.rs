@@ -16,7 +16,7 @@ pub(super) fn print(rows: &[Row], schemes: &[String]) {
             rows.iter()
                 .filter(move |row| row.scheme == *scheme && row.case == case)
         };
-        // Without a run in which all fade, any case must do.
+        // If there is no run in which all fade, take any case.
         let first = rows.iter().find(|row| row.scheme == *scheme);
         let usual = match of(Case::Fading).next().or(first) {
             Some(row) => row.case,

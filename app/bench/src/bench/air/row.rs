@@ -3,18 +3,18 @@
 use clap::ValueEnum;
 use serde::Serialize;
 
-/// The rate of the air, in bits per second; all share it, in both directions.
+/// Rate of the air, in bits per second; all mobile hosts share it, in both directions.
 pub(super) const RATE: f64 = 20e6;
 
-/// What the air is like.
+/// Errors of the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Case {
-    /// Every channel fades, 100 ms in each 1.1 s in the mean.
+    /// Every channel fades: on average 100 ms in each 1.1 s.
     Fading,
-    /// The same, but the channel of the last mobile host is always good.
+    /// As `Fading`, but the channel of the last mobile host is always good.
     Good,
-    /// The same, but the channel of the last mobile host is bad half of the time: 200 ms in each 400 ms in the mean.
+    /// As `Fading`, but the channel of the last mobile host is bad half of the time: on average 200 ms in each 400 ms.
     Half,
 }
 
@@ -34,7 +34,7 @@ impl Case {
         }
     }
 
-    /// The errors of each of so many mobile hosts, as in a link's file.
+    /// Returns the errors of each mobile host, as in a link's file.
     pub(super) fn errors(self, mobiles: usize) -> Vec<String> {
         let usual = fades(1_000, 100);
         let mut errors = vec![usual; mobiles];
@@ -49,43 +49,43 @@ impl Case {
     }
 }
 
-/// A run with its figures, one for each mobile host where there are several.
+/// A run with its figures, a list if there is one for each mobile host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Row {
     pub(super) scheme: String,
     pub(super) case: Case,
     pub(super) seed: u64,
     pub(super) mobiles: usize,
-    /// How long was measured.
+    /// Measured time in seconds.
     pub(super) seconds: f64,
-    /// Bits of payload per second, of those that fetched.
+    /// Payload of each fetching mobile host, in bits per second.
     pub(super) goodput_bps: Vec<f64>,
-    /// Of that time, for how much its packets occupied the air, in both directions.
+    /// Seconds for which its packets occupied the air, in both directions.
     pub(super) airtime: Vec<f64>,
-    /// Of that time, for how much its channel was good.
+    /// Seconds for which its channel was good.
     pub(super) good: Vec<f64>,
-    /// For how much packets from mobile hosts occupied the air, lost ones with them.
+    /// Seconds for which packets from mobile hosts occupied the air, lost ones included.
     pub(super) up: f64,
-    /// For how much those did that were lost.
+    /// Seconds for which lost packets did.
     pub(super) lost: f64,
-    /// The rate that the gateway has found for the hop to each, at the end.
+    /// The gateway's estimate of the rate of the hop to each, at the end.
     pub(super) rates_bps: Vec<f64>,
     /// Deadlines that the emulator missed by more than 2 ms.
     pub(super) late: u64,
 }
 
 impl Row {
-    /// What all got, of what the air can carry.
+    /// Returns the total goodput as a share of the air's capacity.
     pub(super) fn share(&self) -> f64 {
         self.goodput_bps.iter().sum::<f64>() / RATE
     }
 
-    /// What all but the last mobile host got, in bits per second.
+    /// Returns the goodput of all but the last mobile host, in bits per second.
     pub(super) fn others(&self) -> f64 {
         self.goodput_bps.iter().take(self.mobiles - 1).sum()
     }
 
-    /// How fair the time on the air is: Jain's index of airtime over good time of those that fetched.
+    /// Returns the fairness of the airtime: Jain's index of airtime over good time of the hosts that fetched.
     pub(super) fn fairness(&self) -> f64 {
         let fetching = self
             .airtime
@@ -96,7 +96,7 @@ impl Row {
     }
 }
 
-/// Jain's index of fairness (Jain, Chiu, Hawe, DEC-TR-301, 1984): 1 if all have the same.
+/// Returns Jain's index of fairness (Jain, Chiu, Hawe, DEC-TR-301, 1984): 1 if all values are equal.
 pub(super) fn jain(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let sum = values.clone().sum::<f64>();
     let count = values.clone().count() as f64;

@@ -1,4 +1,4 @@
-//! One copy by one client, timed, and compared with its source.
+//! One timed copy by one client, compared with its source.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::hop::Hop;
 
-/// From the server, or to it.
+/// Direction of a copy: from the server, or to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Read,
@@ -30,24 +30,24 @@ impl Direction {
     }
 }
 
-/// Who copies.
+/// The client of a copy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Client<'a> {
-    /// libnfs's program, over TCP. A directory is copied by a loop of the shell, a file at a time.
+    /// libnfs's program, over TCP. A directory is copied by a shell loop, one file at a time.
     Peer,
-    /// Ours, with these options.
+    /// lasthop, with these options.
     Lasthop(&'a Path, &'a [&'a str]),
 }
 
-/// What a copy took.
+/// Measurements of a copy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Copied {
     pub(crate) seconds: f64,
-    /// Calls that were sent again, if the client tells.
+    /// Retransmitted calls, if the client reports them.
     pub(crate) repeated: Option<u64>,
 }
 
-/// Makes what is copied: `name`, of random bytes, on both hosts; with `files`, a directory of so many.
+/// Creates the source of a copy: `name`, of random bytes, on both hosts; if `files` is not 0, a directory of so many.
 pub(crate) fn prepare(hop: &Hop, name: &str, bytes: u64, files: u32) -> Result<(), Failure> {
     let failed = |error| Failure::Found(format!("cannot make what is copied: {error}"));
     let (ours, theirs) = (hop.path("client").join(name), hop.path("export").join(name));
@@ -73,7 +73,7 @@ pub(crate) fn prepare(hop: &Hop, name: &str, bytes: u64, files: u32) -> Result<(
     Ok(())
 }
 
-/// Copies what is called `name`, the one way or the other, to a place where nothing is.
+/// Copies `name` in the given direction, to a place where nothing exists.
 pub(crate) fn copy(
     client: Client,
     way: Direction,
@@ -129,7 +129,7 @@ fn ours(program: &Path, options: &[&str], ends: &[String; 2], tree: bool) -> Com
     command
 }
 
-/// What a shell can do with nfs-cp, which takes one file. The names come from the folder itself, by no call.
+/// Returns a shell loop around nfs-cp, which takes one file. The names come from the folder itself, without a call.
 fn peers_loop(source: &Path, ends: &[String; 2]) -> Command {
     let each = ends.each_ref().map(|end| match end.split_once('?') {
         Some((path, query)) => format!("\"{path}/${{file##*/}}?{query}\""),
@@ -158,7 +158,7 @@ fn remove(path: &PathBuf) -> Result<(), Failure> {
     }
 }
 
-/// The sum over all kinds of calls, from what ours says; its news come before its report.
+/// Returns the sum over all kinds of calls in our report, which may follow other lines.
 fn repeated(text: &str) -> Option<u64> {
     let report = text.find('{').map(|begin| &text[begin..])?;
     let report: Value = serde_json::from_str(report).ok()?;
@@ -167,7 +167,7 @@ fn repeated(text: &str) -> Option<u64> {
     Some(connections.map(repeated).sum())
 }
 
-/// All numbers in a value.
+/// Returns the sum of all numbers in a value.
 fn sum(value: &Value) -> u64 {
     match value {
         Value::Array(values) => values.iter().map(sum).sum(),

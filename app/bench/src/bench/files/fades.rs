@@ -1,4 +1,4 @@
-//! Files through an emulated link that fades, over UDP.
+//! Files through a fading emulated link, over UDP.
 
 use super::copy::{self, Client, Direction};
 use super::row::Row;
@@ -13,11 +13,11 @@ use serde_json::Value;
 
 const SIZES: [u64; 2] = [1_000_000, 20_000_000];
 
-/// How files cross the hop.
+/// A scheme of copying.
 struct Scheme {
     name: &'static str,
     policy: &'static str,
-    /// Whether the daemons repair the hop.
+    /// True if the daemons repair the hop.
     repaired: bool,
 }
 
@@ -37,26 +37,26 @@ const fn scheme(name: &'static str, policy: &'static str, repaired: bool) -> Sch
     }
 }
 
-/// What to measure of links that fade.
+/// Options of the fading links.
 #[derive(clap::Args)]
 #[group(id = "fading")]
 pub(crate) struct Options {
-    /// Decide the fades; each run is made with each of them
+    /// Seeds of the fades; each run is repeated with each of them
     #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
     seeds: Vec<u64>,
-    /// The 20 MB files with every seed and without link repair too, which takes hours
+    /// Copy the 20 MB files with every seed, and without link repair too, which takes hours
     #[arg(long)]
     full: bool,
-    /// No 20 MB files at all
+    /// Leave out the 20 MB files
     #[arg(long, conflicts_with = "full")]
     brief: bool,
     /// Only these schemes, such as 'adaptive,adaptive + link repair'
     #[arg(long, value_delimiter = ',')]
     schemes: Vec<String>,
-    /// Only these means of fades, in milliseconds; without 0 there is nothing to compare with
+    /// Only these mean fades, in milliseconds; without 0 there is no baseline
     #[arg(long, value_delimiter = ',', default_value = "0,40,80,160")]
     fades: Vec<u32>,
-    /// Options for our client beside its policy, such as '--block 4096'
+    /// Options for our client beside its retransmission policy, such as '--block 4096'
     #[arg(
         long,
         value_name = "OPTIONS",
@@ -64,20 +64,20 @@ pub(crate) struct Options {
         default_value = ""
     )]
     client: String,
-    /// Nanoseconds that the slow server takes for a byte; by default, the papers' reads without errors: 30 s for 1 MB
+    /// Nanoseconds per byte of the slow server; the default gives the papers' reads without errors: 30 s for 1 MB
     #[arg(long, default_value_t = 30_000, value_parser = clap::value_parser!(u64).range(1..))]
     per_byte: u64,
-    /// How many links are measured at a time
+    /// Number of links measured at the same time
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     at_once: u16,
 }
 
-/// What bounds the speed of copies.
+/// The limit of the speed of copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Limit {
-    /// The air: what fades take is lost.
+    /// The air: time lost in fades cannot be made up for.
     Air,
-    /// The server: what fades take can be made up for.
+    /// The server: time lost in fades can be made up for.
     Server,
 }
 
@@ -88,17 +88,17 @@ struct Case {
     way: Direction,
     bytes: u64,
     seed: u64,
-    /// What the server takes for a byte, in nanoseconds.
+    /// Time per byte of the server, in nanoseconds.
     per_byte: u64,
 }
 
-/// Measures and prints the table; what fails is told and left out.
+/// Measures and prints the table; failures are reported and left out.
 pub(super) fn run(measured: &Measured) -> Result<Vec<Row>, Failure> {
     println!("## Files through 1 Mbit/s that fades, over UDP\n");
     all(measured, &cases(&measured.options.fades), Limit::Air)
 }
 
-/// The same for a server that takes its time: 1 MB, and the daemons repair.
+/// As [`run`], for a slow server: 1 MB, with link repair.
 pub(super) fn run_served(measured: &Measured) -> Result<Vec<Row>, Failure> {
     let options = &measured.options.fades;
     let microseconds = options.per_byte as f64 / 1e3;
@@ -111,7 +111,7 @@ pub(super) fn run_served(measured: &Measured) -> Result<Vec<Row>, Failure> {
     all(measured, &cases, Limit::Server)
 }
 
-/// Measures these copies, some at a time.
+/// Measures these copies, several at the same time.
 fn all(measured: &Measured, cases: &[Case], limit: Limit) -> Result<Vec<Row>, Failure> {
     let options = &measured.options.fades;
     if cases.is_empty() {
@@ -132,7 +132,7 @@ fn all(measured: &Measured, cases: &[Case], limit: Limit) -> Result<Vec<Row>, Fa
     Ok(rows)
 }
 
-/// All copies; the long ones first, so that none is waited for at the end.
+/// Returns all copies, the long ones first, so that none runs alone at the end.
 fn cases(options: &Options) -> Vec<Case> {
     let wanted = |scheme: &Scheme| {
         let names = &options.schemes;
@@ -234,7 +234,8 @@ fn measure(measured: &Measured, case: &Case) -> Result<Row, Failure> {
     })
 }
 
-/// Returns a link that fades: its rate is that of the papers' infrared LAN; fades hit both directions together.
+/// Returns the description of a fading link: its rate is that of the papers' infrared LAN; fades hit both directions
+/// together.
 fn description(fade_ms: u32) -> String {
     let common = "[each]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nqueue = \"50 packets\"\n";
     if fade_ms == 0 {
@@ -257,7 +258,7 @@ fn moment(air: &mut Air) -> Result<(f64, f64), Failure> {
     moment.ok_or_else(|| Failure::Found("the report of the emulated link is not whole".into()))
 }
 
-/// Returns what the daemon that sends a file took for bulk, of all that it has carried.
+/// Returns the share that the sending daemon treated as held flows, of all that it carried.
 fn held_share(status: &Value) -> Option<f64> {
     let sent = &status["host"]["peers"][0]["hop"]["stats"]["sent"];
     let (held, brief) = (sent["bytes_held"].as_f64()?, sent["bytes_brief"].as_f64()?);
@@ -272,8 +273,8 @@ fn fade(milliseconds: u32) -> String {
     }
 }
 
-/// A line for each scheme; a column for each mean of fades has the time over that without fades; where the air is the
-/// limit, over that ÷ the share of good time that the copy met.
+/// Prints a line for each scheme. A column for each mean fade has the time divided by that without fades; if the air is
+/// the limit, divided also by the inverse of the share of good time that the copy met.
 fn print(rows: &[Row], fades: &[u32], limit: Limit) {
     let faded = fades.iter().filter(|fade_ms| **fade_ms > 0);
     let heads: Vec<_> = faded.map(|fade_ms| fade(*fade_ms) + " |").collect();
@@ -303,7 +304,7 @@ fn print(rows: &[Row], fades: &[u32], limit: Limit) {
     println!();
 }
 
-/// What there is to say of rows that differ only in fades and seeds.
+/// Returns the line for rows that differ only in fades and seeds.
 fn line(rows: &[&Row], fades: &[u32], limit: Limit) -> String {
     let of = |fade_ms: u32| rows.iter().filter(move |row| row.setting == fade(fade_ms));
     let clean = spread(of(0).map(|row| row.seconds));

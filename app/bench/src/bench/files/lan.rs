@@ -8,16 +8,16 @@ use crate::failure::Failure;
 use crate::hop::{GATEWAY, Hop};
 use rig::{Directories, Ganesha};
 
-/// Who is compared: a name, and the transport of ours.
+/// The compared clients: a name, and our transport.
 const SCHEMES: [(&str, Option<&str>); 3] = [
     (PEER, None),
     ("lasthop tcp", Some("tcp")),
     ("lasthop udp", Some("udp")),
 ];
-/// What ratios are formed to.
+/// Baseline of the ratios.
 const PEER: &str = "nfs-cp tcp";
 
-/// The same, for one large file.
+/// Measures one large file.
 pub(super) fn run(measured: &Measured) -> Result<Vec<Row>, Failure> {
     let size = measured.options.size;
     println!("## One file of {} MB, without loss\n", size as f64 / 1e6);
@@ -42,7 +42,7 @@ pub(super) fn without_loss(
                 if transport.is_none() && !measured.options.peers {
                     continue;
                 }
-                // A new one each time: ganesha keeps what it has sent over UDP.
+                // A new server each time: ganesha keeps what it has sent over UDP.
                 let usual = Directories::Remembered;
                 let server = Ganesha::start(&hop.gateway, GATEWAY, folder.path(), usual)?;
                 hop.reach(&server)?;

@@ -1,4 +1,4 @@
-//! A server that takes its time: a relay before the real one, which has one call at a time served.
+//! A slow server: a relay in front of the real one that passes on one call at a time.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::Command;
@@ -11,14 +11,14 @@ use crate::bench::setting;
 use crate::failure::Failure;
 use crate::hop::Hop;
 
-/// Where the relay takes calls.
+/// Port on which the relay receives calls.
 pub(crate) const PORT: u16 = 20_491;
-/// The longest datagram.
+/// Length of the longest datagram.
 const LONGEST: usize = 65_535;
-/// A call that is not answered for so long is left to the client to repeat.
+/// Timeout of a call, after which the client must repeat it.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long calls take.
+/// The service time of calls.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Nanoseconds for each byte of the longer one of a call and its reply
@@ -51,7 +51,7 @@ fn relay(options: &Options) -> std::io::Result<()> {
         if server.send(&call[..asked]).is_err() {
             continue;
         }
-        // A late reply to the call before would be taken for this one's: its number tells.
+        // A late reply to the previous call could be taken for this one's: the transaction number identifies it.
         let answered = loop {
             match server.recv(&mut reply) {
                 Ok(length) if reply[..4] == call[..4] => break Some(length),
@@ -64,7 +64,7 @@ fn relay(options: &Options) -> std::io::Result<()> {
         };
         let service = Duration::from_nanos(options.per_byte * asked.max(answered) as u64);
         thread::sleep(service.saturating_sub(begun.elapsed()));
-        // Where nobody hears, the client asks again.
+        // If nobody receives it, the client repeats the call.
         let _ = clients.send_to(&reply[..answered], client);
     }
 }

@@ -8,7 +8,8 @@ use crate::failure::Failure;
 /// Bytes of each file.
 const BYTES: u64 = 4_000;
 
-/// Ours copies them with `-r`, all in one command; nfs-cp takes a file at a time, in a loop of the shell.
+/// Measures the copies. Ours copies them with `-r`, all in one command; nfs-cp takes one file at a time, in a shell
+/// loop.
 pub(super) fn run(measured: &Measured) -> Result<Vec<Row>, Failure> {
     let files = measured.options.files;
     println!("## {files} files of {BYTES} bytes, without loss\n");

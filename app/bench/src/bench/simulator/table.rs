@@ -1,4 +1,4 @@
-//! What was measured, as Markdown.
+//! The measurements, as Markdown.
 
 use std::fmt::Write;
 
@@ -27,14 +27,14 @@ impl Program {
     }
 }
 
-/// What a program runs in each turn.
+/// A run of a program in each turn.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) program: Program,
     pub(crate) flows: u64,
-    /// How many bytes of each packet at the mobile host go to a capture.
+    /// Captured bytes of each packet at the mobile host, if packets are captured.
     pub(crate) captured: Option<u16>,
-    /// How many times the packets of other cases.
+    /// Multiple of the packets of other cases.
     pub(crate) longer: u64,
 }
 
@@ -56,12 +56,12 @@ impl Case {
     }
 }
 
-/// As much of each packet as its headers can be: 20 bytes of IPv4, 60 of TCP.
+/// Largest length of a packet's headers: 20 bytes of IPv4, 60 of TCP.
 const HEADERS: u16 = 80;
-/// All of each packet.
+/// The whole packet.
 const WHOLE: u16 = u16::MAX;
 
-/// Everything that runs, in the order of a turn.
+/// All cases, in the order of a turn.
 pub(crate) const CASES: [Case; 11] = [
     Case::plain(Program::Ns2, 1),
     Case::plain(Program::Ns3, 1),
@@ -79,7 +79,7 @@ pub(crate) const CASES: [Case; 11] = [
     },
 ];
 
-// Places in the table of cases.
+// Indices into the table of cases.
 const NS2: usize = 0;
 const NS3: usize = 1;
 const OURS: usize = 2;
@@ -90,32 +90,32 @@ const OURS_HEADERS: usize = 7;
 const OURS_WHOLE: usize = 9;
 const OURS_LONGER: usize = 10;
 
-/// What a program says of its run.
+/// Report of a run.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub(crate) struct Run {
     /// Data packets that arrived.
     pub(crate) packets: u64,
-    /// How long the simulation took.
+    /// Elapsed time of the simulation.
     pub(crate) seconds: f64,
-    /// How much of that it had a processor.
+    /// Processor time of the simulation.
     pub(crate) processor_seconds: f64,
-    /// The most memory that was resident.
+    /// Largest resident memory.
     pub(crate) peak_kib: u64,
 }
 
 impl Run {
-    /// Data packets in a second of wall time.
+    /// Returns the data packets per second of elapsed time.
     fn speed(&self) -> f64 {
         self.packets as f64 / self.seconds
     }
 
-    /// Data packets in a second on the processor, which other work on the machine disturbs less.
+    /// Returns the data packets per second of processor time, which other work on the machine disturbs less.
     fn pace(&self) -> f64 {
         self.packets as f64 / self.processor_seconds
     }
 }
 
-/// Two tables over the turns, each of which has a run of each case: what was measured, and what follows.
+/// Returns two tables over the turns, each of which has a run of each case: the measurements, and comparisons.
 pub(crate) fn of(turns: &[Vec<Run>]) -> String {
     let mut text = String::from(
         "| simulator | flows | capture | data packets | packets/s, median (least – most) | peak MiB |\n\

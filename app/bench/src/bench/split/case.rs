@@ -1,4 +1,4 @@
-//! What is compared, and over which air.
+//! The compared transports, and the airs.
 
 use std::fmt::Write;
 
@@ -7,14 +7,14 @@ use serde::Serialize;
 
 /// Bits of the longest frame: 1,500 bytes of IP and 14 of Ethernet.
 const LONGEST: i32 = 1_514 * 8;
-/// From bit to bit, the chance that a bad state ends; the paper's, so that one lasts for 10,000 bits in the mean.
+/// Probability, per bit, that a bad state ends. It is the paper's: a bad state lasts for 10,000 bits on average.
 const P_GOOD: f64 = 1e-4;
 
-/// What carries TCP across the hop.
+/// Transport of TCP across the hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Scheme {
-    /// The kernel's TCP from end to end, without any daemon
+    /// The kernel's TCP from end to end, without a daemon
     Tcp,
     /// Split at the gateway, with the kernel's TCP on the hop
     ITcp,
@@ -22,14 +22,14 @@ pub(super) enum Scheme {
     Mtcp,
     /// Split, with the wide profile of MTCP
     MtcpWide,
-    /// The same, and the mobile host keeps no timers
+    /// As `mtcp-wide`, and the mobile host keeps no timers
     MtcpWideLean,
-    /// The kernel's TCP from end to end, repaired on the hop
+    /// The kernel's TCP from end to end, with link repair on the hop
     Arq,
 }
 
 impl Scheme {
-    /// As tables name it.
+    /// Returns the name in tables.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Tcp => "TCP",
@@ -41,7 +41,7 @@ impl Scheme {
         }
     }
 
-    /// What the gateway is told of its mobile host; nothing where no daemon runs.
+    /// Returns the gateway's configuration for its mobile host; `None` if no daemon runs.
     pub(super) fn of_gateway(self) -> Option<&'static str> {
         Some(match self {
             Self::Tcp => return None,
@@ -54,7 +54,7 @@ impl Scheme {
         })
     }
 
-    /// What the mobile host is told.
+    /// Returns the configuration of the mobile host.
     pub(super) fn of_mobile(self) -> &'static str {
         match self {
             Self::MtcpWideLean => "[split]\nlean = true\n",
@@ -62,32 +62,32 @@ impl Scheme {
         }
     }
 
-    /// Whether connections end at the gateway.
+    /// Returns true if connections end at the gateway.
     pub(super) fn is_split(self) -> bool {
         !matches!(self, Self::Tcp | Self::Arq)
     }
 
-    /// Whether the mobile host's daemon takes connections in.
+    /// Returns true if the mobile host's daemon accepts connections.
     pub(super) fn is_diverted(self) -> bool {
         self.is_split() && self != Self::ITcp
     }
 }
 
-/// One thing to measure.
+/// One case of the bench.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Case {
     pub(super) scheme: Scheme,
-    /// The rate of the air in Mbit/s, for both directions together.
+    /// Rate of the air in Mbit/s, for both directions together.
     pub(super) hop: f64,
-    /// Of packets of full length, how many are lost, in per cent.
+    /// Lost packets of full length, in per cent.
     pub(super) lost: f64,
     pub(super) seed: u64,
-    /// Whether the mobile host sends as well, on the same connection.
+    /// True if the mobile host sends as well, on the same connection.
     pub(super) both_ways: bool,
 }
 
 impl Case {
-    /// The air, as `lasthop emulate` reads it.
+    /// Returns the air, as `lasthop emulate` reads it.
     pub(super) fn link(&self) -> String {
         let mut text = format!(
             "medium = \"half-duplex\"\n\
@@ -105,7 +105,7 @@ impl Case {
         text
     }
 
-    /// For progress and failures.
+    /// Returns a description for progress and failures.
     pub(super) fn describe(&self) -> String {
         let ways = if self.both_ways { "both ways, " } else { "" };
         let (name, hop, lost, seed) = (self.scheme.name(), self.hop, self.lost, self.seed);
@@ -113,10 +113,10 @@ impl Case {
     }
 }
 
-/// The chance from bit to bit of a bad state to begin at which this share of the longest packets meets one.
+/// Returns the probability, per bit, that a bad state begins, for which this share of the longest packets meets one.
 fn going_bad(share: f64) -> f64 {
     let (mut low, mut high) = (0.0, 0.01);
-    // It halves its way down to what a number can tell.
+    // Halves the interval down to the resolution of a number.
     for _ in 0..100 {
         let middle = f64::midpoint(low, high);
         if damaged(middle) < share {
@@ -128,7 +128,8 @@ fn going_bad(share: f64) -> f64 {
     high
 }
 
-/// The share of the longest packets with a bad bit (Haas and Warkhedi 2000, before it is simplified to their eq. 4).
+/// Returns the share of the longest packets with a bad bit (Haas and Warkhedi 2000, before the simplification of eq.
+/// 4).
 fn damaged(p_bad: f64) -> f64 {
     let good = P_GOOD / (P_GOOD + p_bad);
     1.0 - good * (1.0 - p_bad).powi(LONGEST - 1)

@@ -1,4 +1,4 @@
-//! Whether the method finds what is there: known loads of the mobile host, and of others.
+//! A check of the method with known loads of the mobile host, and of others.
 
 use std::path::Path;
 use std::thread;
@@ -11,20 +11,21 @@ use super::rig::{MOBILE, Rig};
 use crate::bench::setting;
 use crate::failure::Failure;
 
-/// How long each load is watched.
+/// Time for which each load is measured.
 const WATCHED: Duration = Duration::from_secs(2);
-/// What the known load takes of a processor, in per cent.
+/// Processor share of the known load, in per cent.
 const SHARE: f64 = 30.0;
-/// By how much what is found may differ from that, and what others do may show at the mobile host, in per cent.
+/// Tolerance of the measurement, and limit of the other hosts' work that may appear at the mobile host, in per cent.
 const SLACK: f64 = 3.0;
 const STRAY: f64 = 0.5;
-/// Datagrams to a port of the mobile host that nobody has, so that the kernel alone deals with them.
+/// Datagrams per second to an unused port of the mobile host, which only the kernel handles.
 const DATAGRAMS: f64 = 2_000.0;
 
-/// Measures known loads and prints what was found.
+/// Measures known loads and prints the results.
 ///
 /// # Errors
-/// Where it is not what it must be: then this kernel, or how busy the machine is, does not let the bench go on.
+/// Returns an error if a result is out of tolerance: then this kernel, or other work of the machine, prevents the
+/// bench.
 pub(super) fn run(program: &Path) -> Result<(), Failure> {
     let folder = setting::folder(Some("/run"))?;
     let rig = Rig::new(folder.path(), program)?;
@@ -39,7 +40,7 @@ pub(super) fn run(program: &Path) -> Result<(), Failure> {
     let found = [
         ((own - SHARE).abs() <= SLACK, "the mobile host's own work"),
         (others <= STRAY, "the work of others"),
-        // Two that come while the thread still works wake it once.
+        // Two that arrive while the thread still works wake it once.
         (
             (0.5 * DATAGRAMS..=1.1 * DATAGRAMS).contains(&arrivals) && cost > 0.1,
             "what the kernel does for packets",
@@ -53,7 +54,7 @@ pub(super) fn run(program: &Path) -> Result<(), Failure> {
     Failure::unless_empty(&wrong)
 }
 
-/// What is found at the mobile host while a host uses so much of its processor, in per cent.
+/// Returns the measured share of the mobile host while a host uses `share` of its processor, in per cent.
 fn spinning(rig: &Rig, host: &Namespace, share: &str) -> Result<f64, Failure> {
     let spin = rig.talk(host, &["spin", "--share", share])?;
     let is_own = host.id() == rig.hop.mobile.id();
@@ -66,7 +67,7 @@ fn spinning(rig: &Rig, host: &Namespace, share: &str) -> Result<f64, Failure> {
     Ok(100.0 * work.all_seconds() / seconds)
 }
 
-/// How often datagrams wake the mobile host's kernel, and what each costs, in µs.
+/// Returns how often datagrams wake the mobile host's kernel, and the cost of each, in µs.
 fn arriving(rig: &Rig) -> Result<(f64, f64), Failure> {
     let (count, to) = (DATAGRAMS.to_string(), format!("{MOBILE}:9"));
     let words = [

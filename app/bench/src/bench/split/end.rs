@@ -1,5 +1,5 @@
-//! The programs inside the hosts: the ends of a connection, and what the check of the method needs. They say what they
-//! have done on standard output, and do nothing else while it is measured what they use.
+//! The programs inside the hosts: the ends of a connection, and loads for the check of the method. They print their
+//! results, and do nothing else while they are measured.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
@@ -13,12 +13,12 @@ use socket2::{Domain, Socket, Type};
 
 use crate::failure::Failure;
 
-/// The most that is read at once, in bytes.
+/// Largest number of bytes read at once.
 const AT_ONCE: usize = 65_536;
-/// How long a spin and its rest last together.
+/// Period of a spin and its rest.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// What to be.
+/// The program to run.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -27,21 +27,21 @@ pub(crate) struct Options {
 
 #[derive(clap::Subcommand)]
 enum Work {
-    /// One end of a connection, which takes `go`, `count`, `stop` and `check` on standard input.
+    /// One end of a connection, which takes the commands `go`, `count`, `stop` and `check` on standard input.
     PacedTransfer(PacedTransfer),
     /// Uses the processor for a share of the time.
     Spin {
-        /// In per cent
+        /// Share of the processor, in per cent
         #[arg(long)]
         share: u32,
     },
-    /// Sends datagrams of 1,000 bytes, once anything comes on standard input.
+    /// Sends datagrams of 1,000 bytes, after any input on standard input.
     Datagrams {
         #[arg(long)]
         to: SocketAddr,
         #[arg(long)]
         count: u32,
-        /// Milliseconds from one to the next
+        /// Milliseconds between two datagrams
         #[arg(long)]
         each_ms: u32,
     },
@@ -49,7 +49,7 @@ enum Work {
 
 #[derive(clap::Args)]
 struct PacedTransfer {
-    /// Waits there for the other end; else connects there
+    /// Wait at the address for the other end; else connect to it
     #[arg(long)]
     listen: bool,
     #[arg(long)]
@@ -65,7 +65,7 @@ struct PacedTransfer {
     expect: usize,
 }
 
-/// Does the work until it is done, or killed.
+/// Runs the program until it is done or killed.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let done = match &options.work {
         Work::PacedTransfer(stream) => End::new(stream).and_then(End::obey),
@@ -81,7 +81,7 @@ fn say(word: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Bytes that are the same at both ends, whatever the length (xorshift, Marsaglia 2003).
+/// Returns bytes that are equal at both ends, for any length (xorshift, Marsaglia 2003).
 fn content(length: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let words = (0..length.div_ceil(8)).flat_map(|_| {
@@ -97,14 +97,14 @@ fn content(length: usize) -> Vec<u8> {
 
 /// One end of a connection.
 struct End {
-    /// Until it is used.
+    /// The socket, until it is used.
     socket: Option<Socket>,
     address: SocketAddr,
     listens: bool,
     shared: Arc<Shared>,
-    /// It stays until the sender goes: what an ended thread has used cannot be read.
+    /// The reading thread. It stays until the sender is dropped: the processor time of an ended thread cannot be read.
     reader: Option<(JoinHandle<Vec<u8>>, Sender<()>)>,
-    /// What is not yet handed to the reader: room, and what to send.
+    /// Data that the reader does not have yet: a buffer, and the bytes to send.
     start: Option<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -117,7 +117,7 @@ struct Shared {
 impl End {
     fn new(stream: &PacedTransfer) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(stream.address), Type::STREAM, None)?;
-        // What a namespace has by default is the machine's own, and not every other may be set there for all.
+        // A namespace has the default of the machine, and not every other one may be set there for all.
         socket.set_tcp_congestion(stream.sender.as_bytes())?;
         if stream.listen {
             socket.bind(&stream.address.into())?;
@@ -129,12 +129,12 @@ impl End {
             listens: stream.listen,
             shared: Arc::default(),
             reader: None,
-            // Filled, so that no page is first touched while it is measured.
+            // The buffer is filled, so that no page is first touched during the measurement.
             start: Some((vec![1; stream.expect], content(stream.send))),
         })
     }
 
-    /// Does what is said until nothing more is.
+    /// Carries out commands until the input ends.
     fn obey(mut self) -> io::Result<()> {
         if self.listens {
             self.go();
@@ -190,7 +190,7 @@ impl End {
         stream.unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Ends the connection, wherever it is.
+    /// Ends the connection in any state.
     fn stop(&mut self) {
         if let Some(stream) = self.stream() {
             // It may have ended already.
@@ -198,11 +198,11 @@ impl End {
         }
     }
 
-    /// Whether all that arrived is as it was sent.
+    /// Returns true if all received bytes are equal to the sent ones.
     fn check(&mut self) -> bool {
         let count = self.shared.received.load(Ordering::Acquire);
         if count == 0 {
-            // Nobody may have answered yet, and the reader still wait.
+            // The connection may not be accepted yet, while the reader still waits.
             return true;
         }
         self.stop();
@@ -215,14 +215,14 @@ impl End {
     }
 }
 
-/// Sends and receives; gives what came.
+/// Sends and receives; returns the received bytes.
 fn exchange(shared: &Shared, stream: TcpStream, mut room: Vec<u8>, bytes: Vec<u8>) -> Vec<u8> {
     let (Ok(stop), Ok(mut out)) = (stream.try_clone(), stream.try_clone()) else {
         return room;
     };
     *shared.stream.lock().unwrap_or_else(PoisonError::into_inner) = Some(stop);
     if !bytes.is_empty() {
-        // Whether it all goes shows at the other end.
+        // The other end shows if all was sent.
         thread::spawn(move || out.write_all(&bytes));
     }
     let (mut stream, mut got) = (stream, 0);
@@ -239,7 +239,7 @@ fn exchange(shared: &Shared, stream: TcpStream, mut room: Vec<u8>, bytes: Vec<u8
         }
     }
     if got > 0 && got == room.len() {
-        // Who does not hear it asks for the count.
+        // If this line is lost, the bench requests the count.
         let _ = say("done");
     }
     room

@@ -1,19 +1,20 @@
-//! What a mobile host's work costs the processor, though all hosts share one kernel.
+//! The processor time of a mobile host's work, although all hosts share one kernel.
 //!
-//! The kernel counts, for each task, the nanoseconds that it has run, with what runs in its name: system calls, and
-//! the soft interrupts that these raise. So all work of the mobile host is brought into tasks that are its own:
+//! The kernel counts, for each task, the nanoseconds of its own code and of the work on its behalf: system calls, and
+//! the soft interrupts that these raise. So all work of the mobile host is moved into tasks of its own:
 //!
 //! - its daemon and its application;
-//! - what packets cost that arrive, up to the socket that they are for: the mobile host's cable hands them to a kernel
-//!   thread (threaded NAPI) and not to a soft interrupt on whichever processor sent them;
-//! - what packets cost that leave, up to the far end of the cable, is part of the system call, or of the thread above.
+//! - the work for arriving packets, up to their socket: the mobile host's cable hands them to a kernel thread (threaded
+//!   NAPI) and not to a soft interrupt on the processor of the sender;
+//! - the work for leaving packets, up to the far end of the cable, is part of the system call, or of the thread above.
 //!
-//! These tasks have a processor to themselves among all that the bench runs; the emulator, the gateway, the fixed host
-//! and the bench have the others. The far end of the cable has a thread of that kind too, or the mobile host would pay
-//! for what comes after it. Others may use the mobile host's processor: their time is not counted, only waited for.
+//! These tasks have a processor to themselves among all processes of the bench; the emulator, the gateway, the fixed
+//! host and the bench have the others. The far end of the cable has such a thread too, or the mobile host would pay for
+//! the work after it. Other processes may use the mobile host's processor: their time is not counted, but may cause
+//! waiting.
 //!
-//! What is left out are interrupts that do not come while one of these tasks runs: timers of the kernel's TCP, with the
-//! acknowledgements that they send, and what it takes to wake a task by a timer.
+//! Interrupts are left out that occur while none of these tasks runs: timers of the kernel's TCP, with the
+//! acknowledgements that they send, and the cost of waking a task by a timer.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,18 +24,18 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// Whose work it is.
+/// A part of the mobile host's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Daemon,
     Application,
-    /// The kernel's, for packets that arrive.
+    /// The kernel's work for arriving packets.
     Arrival,
 }
 
 const PARTS: usize = 3;
 
-/// What was used, of each [`Part`]: seconds of the processor, and how often a task went on after it had waited.
+/// Work of each [`Part`]: seconds of processor time, and number of times that a task continued after a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub(super) struct Work {
     pub(super) seconds: [f64; PARTS],
@@ -58,7 +59,7 @@ impl Work {
         self.wake_ups.iter().sum()
     }
 
-    /// What of this is beyond so many times `background`.
+    /// Returns the work beyond `times` the `background`.
     pub(super) fn beyond(&self, background: &Self, times: f64) -> Self {
         let less = |of: fn(&Self) -> &[f64; PARTS]| {
             std::array::from_fn(|part| of(self)[part] - times * of(background)[part])
@@ -69,7 +70,7 @@ impl Work {
         }
     }
 
-    /// The sum of both, so many times.
+    /// Returns the sum of both, times `times`.
     pub(super) fn joined(&self, other: &Self, times: f64) -> Self {
         let nothing = Self::default();
         nothing.beyond(self, -times).beyond(other, -times)
@@ -84,12 +85,12 @@ pub(super) struct Tasks {
     pub(super) arrival: Option<u32>,
 }
 
-/// What each task has used until some moment, by its [`Part`].
+/// Work of each task so far, by its [`Part`].
 #[derive(Debug, Default)]
 pub(super) struct Moment([BTreeMap<PathBuf, (f64, f64)>; PARTS]);
 
 impl Tasks {
-    /// What they have used until now.
+    /// Returns the work so far.
     pub(super) fn now(&self) -> Result<Moment, Failure> {
         let mut moment = Moment::default();
         let parts = [
@@ -104,7 +105,7 @@ impl Tasks {
             let threads = threads.map_err(rig::Failure::file("read", &folder))?;
             for thread in threads.filter_map(Result::ok) {
                 let path = thread.path();
-                // One that has just ended tells nothing any more.
+                // A task that has just ended has no counters any more.
                 if let Some(used) = used(&path) {
                     moment.0[part as usize].insert(path, used);
                 }
@@ -114,7 +115,7 @@ impl Tasks {
     }
 }
 
-/// The seconds that a task has run, and how often it has waited.
+/// Returns the seconds that a task has run, and the number of its waits.
 fn used(task: &std::path::Path) -> Option<(f64, f64)> {
     let text = fs::read_to_string(task.join("schedstat")).ok()?;
     let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;
@@ -126,7 +127,7 @@ fn used(task: &std::path::Path) -> Option<(f64, f64)> {
 }
 
 impl Moment {
-    /// What was used from `earlier` to here. A thread that ended in between is not counted.
+    /// Returns the work from `earlier` to here. A thread that ended in between is not counted.
     pub(super) fn since(&self, earlier: &Self) -> Work {
         let mut work = Work::default();
         for (part, tasks) in self.0.iter().enumerate() {
@@ -140,7 +141,7 @@ impl Moment {
     }
 }
 
-/// The kernel's thread that takes in the packets of this interface, once it is there.
+/// Returns the kernel thread that receives the packets of this interface, once it exists.
 pub(super) fn thread_of(interface: &str) -> Option<u32> {
     let begins = format!("napi/{interface}-");
     let processes = fs::read_dir("/proc").ok()?;
@@ -150,7 +151,7 @@ pub(super) fn thread_of(interface: &str) -> Option<u32> {
         name.starts_with(&begins).then_some(id)
     });
     let found: Vec<u32> = names.collect();
-    // An interface with several queues has several.
+    // An interface with several queues has several threads.
     (found.len() == 1).then(|| found[0])
 }
 

@@ -1,4 +1,4 @@
-//! One transfer, and what it costs the mobile host.
+//! One transfer, and its cost for the mobile host.
 
 use std::path::Path;
 use std::thread;
@@ -15,22 +15,22 @@ use super::talk::Talk;
 use crate::bench::setting;
 use crate::failure::Failure;
 
-/// How long the mobile host is watched while it rests, before a transfer and again after it.
+/// Time for which the mobile host is measured at rest, before a transfer and after it.
 const REST: Duration = Duration::from_millis(500);
-/// From whatever was before to that rest.
+/// Pause before the rest.
 const SETTLING: Duration = Duration::from_millis(300);
-/// The same after a transfer: what waits for a slow air still arrives.
+/// Pause after a transfer: data that wait for a slow air still arrive.
 const DRAINING: Duration = Duration::from_millis(700);
 const PORT: u16 = 5_001;
 
-/// How a transfer is made.
+/// Settings of a transfer.
 pub(super) struct Manner<'a> {
     pub(super) program: &'a Path,
     /// The congestion control of the kernel's TCP.
     pub(super) sender: &'a str,
-    /// Bytes, each way.
+    /// Bytes in each direction.
     pub(super) bytes: u64,
-    /// It ends then, whether it is whole or not.
+    /// Time after which the transfer ends, complete or not.
     pub(super) limit: Duration,
 }
 
@@ -38,27 +38,27 @@ pub(super) struct Manner<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Row {
     pub(super) case: Case,
-    /// From the request for the connection to the last byte, or to the limit.
+    /// Seconds from the request for the connection to the last byte, or to the limit.
     pub(super) seconds: f64,
-    /// What arrived at the mobile host, and at the fixed host.
+    /// Bytes received by the mobile host, and by the fixed host.
     pub(super) bytes: f64,
     pub(super) bytes_up: f64,
-    /// Whether all arrived, and whether what did is as it was sent.
+    /// True if all bytes arrived, and true if those received are equal to the sent ones.
     pub(super) whole: bool,
     pub(super) intact: bool,
-    /// The mobile host's, beyond what it uses at rest.
+    /// Work of the mobile host beyond its work at rest.
     pub(super) work: Work,
-    /// The same in a second of rest.
+    /// Work of the mobile host per second at rest.
     pub(super) background: Work,
     pub(super) air: Air,
 }
 
-/// Frames on the hop while it was measured.
+/// Frames on the hop during the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Air {
-    /// By the mobile host.
+    /// Frames from the mobile host.
     pub(super) sent: f64,
-    /// To it, with those that were lost.
+    /// Frames to it, lost ones included.
     pub(super) meant_for_it: f64,
     pub(super) lost: f64,
     /// Deadlines that the emulator missed by more than 2 ms.
@@ -66,29 +66,29 @@ pub(super) struct Air {
 }
 
 impl Row {
-    /// What arrived at both hosts, in MB.
+    /// Returns the bytes received by both hosts, in MB.
     pub(super) fn megabytes(&self) -> f64 {
         (self.bytes + self.bytes_up) / 1e6
     }
 
-    /// In Mbit/s, of both ways together.
+    /// Returns the rate in Mbit/s, of both directions together.
     pub(super) fn rate(&self) -> f64 {
         self.megabytes() * 8.0 / self.seconds
     }
 
-    /// Of the time, in per cent, how long the mobile host had the processor.
+    /// Returns the share of the time for which the mobile host used the processor, in per cent.
     pub(super) fn usage(&self) -> f64 {
         100.0 * self.work.all_seconds() / self.seconds
     }
 
-    /// Something for each MB that arrived; nothing where nothing did.
+    /// Returns `what` per received MB; `None` if nothing was received.
     pub(super) fn for_each_megabyte(&self, what: f64) -> Option<f64> {
         let megabytes = self.megabytes();
         (megabytes > 0.0).then(|| what / megabytes)
     }
 }
 
-/// Makes a transfer on hosts of its own.
+/// Runs a transfer on newly created hosts.
 pub(super) fn run(manner: &Manner<'_>, case: &Case) -> Result<Row, Failure> {
     let folder = setting::folder(Some("/run"))?;
     let rig = Rig::new(folder.path(), manner.program)?;
@@ -151,7 +151,7 @@ fn end(rig: &Rig, host: &Namespace, sender: [&str; 2], words: &[&str]) -> Result
     rig.talk(host, &words.copied().collect::<Vec<_>>())
 }
 
-/// What the tasks use in a second in which nothing is asked of them.
+/// Returns the work of the tasks in a second without requests.
 fn rest(tasks: &Tasks) -> Result<Work, Failure> {
     let (before, begun) = (tasks.now()?, Instant::now());
     thread::sleep(REST);
@@ -160,7 +160,7 @@ fn rest(tasks: &Tasks) -> Result<Work, Failure> {
     Ok(nothing.joined(&work, 1.0 / begun.elapsed().as_secs_f64()))
 }
 
-/// Waits until all has arrived, but no longer than so long.
+/// Waits until all bytes have arrived, at most for `limit`.
 fn wait(case: &Case, [mobile, fixed]: [&Talk; 2], limit: Duration) {
     let deadline = Instant::now() + limit;
     let left = || deadline.saturating_duration_since(Instant::now());
@@ -177,7 +177,7 @@ fn count(end: &mut Talk) -> Result<f64, Failure> {
         .map_err(|_| Failure::Found(format!("'{count}' is no count")))
 }
 
-/// Refuses a run in which the connection did not end at the gateway.
+/// Returns an error if the connection did not end at the gateway.
 fn joined(status: &Value) -> Result<(), Failure> {
     match status["split"]["joined"].as_u64() {
         Some(1..) => Ok(()),
@@ -185,7 +185,7 @@ fn joined(status: &Value) -> Result<(), Failure> {
     }
 }
 
-/// What happened on the air from one report to the next.
+/// Returns the frames between two reports of the air.
 fn between([earlier, later]: &[Value; 2]) -> Air {
     let grown = |path: &str| {
         let number = |report: &Value| report.pointer(path).and_then(Value::as_f64);

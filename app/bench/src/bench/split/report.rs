@@ -6,7 +6,7 @@ use super::load::Part;
 use super::measure::Row;
 use crate::bench::spread::{show, spread};
 
-/// What a table shows of a run, with how many places.
+/// A figure of a run in a table: title, number of decimal places, and value.
 type Figure = (&'static str, usize, fn(&Row) -> Option<f64>);
 
 /// The tables of transfers to the mobile host.
@@ -58,7 +58,7 @@ pub(super) fn print(rows: &[Row], schemes: &[Scheme]) {
     );
 }
 
-/// Numbers that occur, in their order.
+/// Returns the distinct numbers, in their order.
 fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut found = Vec::new();
     for value in values {
@@ -69,7 +69,7 @@ fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
     found
 }
 
-/// A line for each air, a column for each scheme.
+/// Prints a table with a line for each air and a column for each scheme.
 fn table((title, places, of): &Figure, rows: &[&Row], schemes: &[Scheme]) {
     let names: Vec<_> = schemes.iter().map(|scheme| scheme.name()).collect();
     println!("{title}\n\n| Mbit/s, lost | {} |", names.join(" | "));
@@ -89,7 +89,7 @@ fn table((title, places, of): &Figure, rows: &[&Row], schemes: &[Scheme]) {
     println!();
 }
 
-/// Table 3 of the paper.
+/// Prints Table 3 of the paper.
 fn both_ways(rows: &[&Row], schemes: &[Scheme]) {
     println!(
         "Both ways at once, without loss (Table 3)\n\n| Mbit/s | scheme | kB/s, both | to the mobile host | from it | \

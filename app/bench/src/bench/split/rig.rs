@@ -1,4 +1,4 @@
-//! A mobile host, the far end of its cable, a gateway and a fixed host, each a network namespace, and what runs there.
+//! A mobile host, the far end of its cable, a gateway and a fixed host, each a network namespace, and their processes.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -19,29 +19,29 @@ const PROCESSOR: &str = "1";
 /// The mobile host's address on its cable, and that of the cable's far end.
 pub(super) const MOBILE: &str = "10.78.0.2";
 const ACCESS: &str = "10.78.0.1";
-/// The fixed host, and the gateway as it sees it.
+/// The fixed host, and the gateway as the fixed host sees it.
 pub(super) const FIXED: &str = "10.80.0.2";
 const OUTSIDE: &str = "10.80.0.1";
-/// Threads of the kernel that take packets in go before anything else, as the soft interrupts do that they stand for.
+/// Priority of the kernel threads that receive packets: above all else, like the soft interrupts that they replace.
 const FIRST: &str = "50";
 
-/// The hosts; of the hop only its wired end is on the air itself.
+/// The hosts. Of the hop only its wired end is on the air itself.
 pub(super) struct Rig {
     pub(super) hop: Hop,
     pub(super) fixed: Namespace,
     /// The host at the far end of the mobile host's cable.
     pub(super) access: Namespace,
-    /// The thread that takes in what arrives at the mobile host.
+    /// The kernel thread that receives the mobile host's packets.
     pub(super) arrival: u32,
 }
 
 impl Rig {
-    /// Makes the hosts, without a hop between the gateway and the far end of the mobile host's cable.
+    /// Creates the hosts, without a hop between the gateway and the far end of the mobile host's cable.
     pub(super) fn new(folder: &Path, program: &Path) -> Result<Self, Failure> {
         let hop = Hop::new(folder, program)?;
         let [fixed, access] = rig::hosts()?;
         let (gateway, mobile) = (&hop.gateway, &hop.mobile);
-        // The kernel's threads bear these names, and there may be another bench.
+        // The kernel's threads have these names, and another bench may run.
         let [near, far] = ["m", "a"].map(|end| format!("{end}{}", std::process::id()));
         for host in [mobile, &access, gateway, &fixed] {
             rig::set(host, "net/ipv6/conf/all/disable_ipv6", "1")?;
@@ -82,8 +82,8 @@ impl Rig {
         Ok(air)
     }
 
-    /// Datagrams for the mobile host that cross the air, until the result is dropped. States of the air end after bits,
-    /// not after time: a bad one would last for most of the few packets with which daemons begin.
+    /// Sends datagrams to the mobile host across the air, until the result is dropped. States of the air end after
+    /// bits, not after time: a bad one would last for most of the few packets that daemons send at their start.
     pub(super) fn stir(&self) -> Result<Talk, Failure> {
         let to = format!("{MOBILE}:9");
         let words = ["datagrams", "--count", "100000", "--each-ms", "20", "--to"];
@@ -93,8 +93,8 @@ impl Rig {
         Ok(talk)
     }
 
-    /// Starts the daemons, the gateway's first, if there are any, and waits until both ends agree. What the gateway
-    /// sends across the hop by the kernel's TCP gets that congestion control.
+    /// Starts the daemons, if there are any, the gateway's first, and waits until both ends are connected. The kernel's
+    /// TCP from the gateway across the hop gets that congestion control.
     pub(super) fn start_daemons(
         &self,
         scheme: Scheme,
@@ -113,7 +113,7 @@ impl Rig {
             ..self.hop.daemons()
         };
         let processes = self.hop.start_daemons(&daemons)?;
-        // With all its threads.
+        // The process with all its threads.
         let id = processes[1].id().to_string();
         run(&self.hop, &["taskset", "-a", "-p", "-c", PROCESSOR, &id])?;
         let method = if is_split { "plain" } else { "arq" };
@@ -130,7 +130,7 @@ impl Rig {
         self.hop.daemons().status(0)
     }
 
-    /// Starts one of our own programs on a host; that of the mobile host has its processor.
+    /// Starts one of our own programs on a host; on the mobile host it gets that host's processor.
     pub(super) fn talk(&self, host: &Namespace, words: &[&str]) -> Result<Talk, Failure> {
         let ourselves = setting::ourselves()?;
         let mut command = Command::new(&ourselves);
@@ -145,7 +145,7 @@ impl Rig {
     }
 }
 
-/// Gives an interface a thread of the kernel that takes in its packets, on that processor.
+/// Gives an interface a kernel thread on that processor, which receives its packets.
 fn own_thread(
     hop: &Hop,
     host: &Namespace,
@@ -153,8 +153,8 @@ fn own_thread(
     processor: &str,
 ) -> Result<u32, Failure> {
     let mut command = Command::new("unshare");
-    // A cable hands packets to such a thread only where it could join them, and their sender cannot. Of the kernel's
-    // files of interfaces, each host sees its own only.
+    // A cable hands packets to such a thread only if it could merge them, which their sender cannot. Of the kernel's
+    // files of interfaces, each host sees only its own.
     let script = format!(
         "ethtool -K {interface} gro on tso off && mount -t sysfs sysfs /sys && \
          echo 1 > /sys/class/net/{interface}/threaded"
@@ -162,7 +162,7 @@ fn own_thread(
     command.args(["--mount", "sh", "-c", &script]);
     hop.run(host, command)?;
     let mut thread = None;
-    // The kernel still takes down the hosts of an earlier run, in which a thread had the same name.
+    // The kernel still removes the hosts of an earlier run, in which a thread had the same name.
     hop.wait(
         "one kernel thread takes packets in (Linux 5.12 or later)",
         || {

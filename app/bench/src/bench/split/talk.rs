@@ -1,4 +1,4 @@
-//! Programs in hosts that are told what to do, and answer.
+//! Programs in hosts that take commands and reply.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::ChildStdin;
@@ -10,10 +10,10 @@ use rig::Process;
 
 use crate::failure::Failure;
 
-/// How long an answer may take that is due at once.
+/// Time limit of a reply that is due at once.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A program that is spoken with by lines; it is killed when this is dropped.
+/// A program that exchanges lines with the bench; it is killed when this is dropped.
 pub(super) struct Talk {
     process: Process,
     input: ChildStdin,
@@ -51,25 +51,25 @@ impl Talk {
         self.process.id()
     }
 
-    /// Tells it something.
+    /// Sends it a line.
     pub(super) fn say(&mut self, word: &str) -> Result<(), Failure> {
         writeln!(self.input, "{word}")
             .map_err(|error| Failure::Found(format!("nobody hears '{word}': {error}")))
     }
 
-    /// What it says next, if it does so in time.
+    /// Returns its next line, or `None` after the time limit.
     pub(super) fn hear(&self, within: Duration) -> Option<String> {
         self.lines.recv_timeout(within).ok()
     }
 
-    /// Tells it something and waits for a line that begins as given; gives the rest of it.
+    /// Sends it a line and waits for a line that begins as given; returns the rest of that line.
     pub(super) fn ask(&mut self, word: &str, begins: &str) -> Result<String, Failure> {
         self.say(word)?;
         loop {
             let Some(line) = self.hear(PATIENCE) else {
                 return Err(Failure::Found(format!("no answer to '{word}'")));
             };
-            // It may have been done just before.
+            // The line may have come just before.
             if let Some(rest) = line.strip_prefix(begins) {
                 return Ok(rest.trim().into());
             }

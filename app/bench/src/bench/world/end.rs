@@ -1,4 +1,4 @@
-//! Who is on the hosts: one that serves, one that downloads, one that asks small questions.
+//! The programs on the hosts: a server, a downloader, and a sender of small requests.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -8,38 +8,38 @@ use std::time::{Duration, Instant};
 
 use socket2::SockRef;
 
-/// A small request, and its answer, in bytes.
+/// Bytes of a small request, and of its reply.
 const SMALL: usize = 200;
 const EVERY: Duration = Duration::from_millis(100);
-/// How long a server may take to be there.
+/// Time limit for a server to appear.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The span of a visit.
+/// The times of a visit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Visit {
     pub(super) address: SocketAddr,
-    /// Time that does not count, and all of it.
+    /// Time that does not count, and total time.
     pub(super) first: Duration,
     pub(super) last: Duration,
 }
 
-/// What a visitor has to tell.
+/// Measurements of a visitor.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Report {
-    /// Bytes that came in the time that counts.
+    /// Bytes received in the time that counts.
     pub(super) bytes: u64,
-    /// How long each request of that time took, in microseconds; one that was not answered counts until the end.
+    /// Delay of each request of that time, in microseconds; one without a reply counts until the end.
     pub(super) delays_us: Vec<u64>,
 }
 
-/// Answers whoever comes, until it is dropped.
+/// A server for any number of connections, until it is dropped.
 pub(super) struct Server {
     listener: TcpListener,
     streams: Arc<Mutex<Vec<TcpStream>>>,
 }
 
 impl Server {
-    /// Serves at that address of the host on which this is called.
+    /// Starts a server at that address of the host on which this is called.
     pub(super) fn start(address: SocketAddr) -> io::Result<Self> {
         let server = Self {
             listener: TcpListener::bind(address)?,
@@ -51,7 +51,7 @@ impl Server {
                 let stream = stream?;
                 let mut streams = streams.lock().unwrap_or_else(PoisonError::into_inner);
                 streams.push(stream.try_clone()?);
-                // One that ends is nobody else's matter.
+                // The end of one connection does not matter to the others.
                 thread::spawn(move || answer(stream));
             }
             Ok::<_, io::Error>(())
@@ -62,7 +62,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Whoever waits for these sockets goes on, and ends.
+        // Threads that wait for these sockets continue, and end.
         let _ = SockRef::from(&self.listener).shutdown(Shutdown::Both);
         let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         for stream in &*streams {
@@ -71,7 +71,7 @@ impl Drop for Server {
     }
 }
 
-/// The first line says what is wanted: `ask`, or a congestion control to be sent to with.
+/// Answers a connection. Its first line is the request: `ask`, or a congestion control with which to send data.
 fn answer(mut stream: TcpStream) -> io::Result<()> {
     let mut line = String::new();
     let mut reader = BufReader::new(stream.try_clone()?.take(1 << 40));
@@ -91,7 +91,7 @@ fn answer(mut stream: TcpStream) -> io::Result<()> {
     }
 }
 
-/// Connects, as soon as somebody is there, and says what is wanted.
+/// Connects as soon as a server listens, and sends the request.
 fn connect(address: SocketAddr, wish: &str) -> io::Result<TcpStream> {
     let begun = Instant::now();
     loop {
@@ -107,7 +107,7 @@ fn connect(address: SocketAddr, wish: &str) -> io::Result<TcpStream> {
     }
 }
 
-/// Downloads all that comes; the server sends with that congestion control.
+/// Downloads until the end of the visit; the server sends with that congestion control.
 pub(super) fn fetch(visit: &Visit, sender: &str) -> io::Result<Report> {
     let begun = Instant::now();
     let Visit { first, last, .. } = *visit;
@@ -135,13 +135,13 @@ fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
-/// Asks for 200 bytes with as many, each 100 ms.
+/// Sends a request of 200 bytes for as many every 100 ms.
 pub(super) fn ask(visit: &Visit) -> io::Result<Report> {
     let begun = Instant::now();
     let Visit { first, last, .. } = *visit;
     let mut stream = connect(visit.address, "ask")?;
     let mut answers = stream.try_clone()?;
-    // Requests are made on time, whether or not the ones before are answered.
+    // Requests are sent on time, even if earlier ones have no reply yet.
     thread::spawn(move || {
         let mut next = begun.elapsed();
         loop {
@@ -172,7 +172,7 @@ pub(super) fn ask(visit: &Visit) -> io::Result<Report> {
             count += 1;
         }
     }
-    // Those that nobody has answered.
+    // The requests without a reply.
     while start + EVERY * count < last {
         note(&mut told, start + EVERY * count, first, last);
         count += 1;
@@ -180,7 +180,7 @@ pub(super) fn ask(visit: &Visit) -> io::Result<Report> {
     Ok(told)
 }
 
-/// A request that was made at `at` was answered, or given up.
+/// Records that the request made at `at` was answered or given up.
 fn note(told: &mut Report, at: Duration, first: Duration, now: Duration) {
     if at >= first {
         told.delays_us

@@ -10,7 +10,7 @@ use super::report::by_scheme;
 use crate::bench::spread::spread;
 
 const SIZE: (u32, u32) = (860, 480);
-/// The palette of Okabe and Ito (2008), which those who see colours differently can tell apart.
+/// The palette of Okabe and Ito (2008), which people with colour blindness can distinguish.
 const COLORS: [RGBColor; 5] = [
     RGBColor(213, 94, 0),
     RGBColor(230, 159, 0),
@@ -19,14 +19,14 @@ const COLORS: [RGBColor; 5] = [
     RGBColor(204, 121, 167),
 ];
 
-/// The runs of one scheme on one link: median, least and most.
+/// The runs of one scheme on one link: median, least and largest.
 struct Point {
     link: String,
     scheme: String,
-    /// Seconds that requests took, the median and the 95th percentile.
+    /// Seconds of requests: the median and the 95th percentile.
     typical: [f64; 3],
     delay: [f64; 3],
-    /// Mbit/s.
+    /// Goodput in Mbit/s.
     goodput: [f64; 3],
 }
 
@@ -48,18 +48,18 @@ fn points(rows: &[Row]) -> Vec<Point> {
     groups.iter().filter_map(|runs| Point::new(runs)).collect()
 }
 
-/// Draws each scheme's medians with their spread, in Mbit/s over what small requests took, into an SVG file.
+/// Draws the medians of each scheme with their spread into an SVG file: Mbit/s over the delay of small requests.
 pub(super) fn draw(rows: &[Row], path: &Path) -> Result<(), Box<dyn Error>> {
     let points = points(rows);
     if points.is_empty() {
         return Ok(());
     }
     let of = |which: fn(&Point) -> [f64; 3]| points.iter().flat_map(which);
-    // The axis of delays is that of their binary logarithm.
+    // The axis of delays shows their binary logarithm.
     let place = |seconds: f64| seconds.max(1e-4).log2();
     let shortest = of(|point| point.typical).fold(f64::MAX, f64::min);
     let longest = of(|point| point.delay).fold(shortest, f64::max);
-    // An axis without length would have no end of marks.
+    // The marks of an axis without length would never end.
     let most = of(|point| point.goodput).fold(0.001, f64::max);
     let root = SVGBackend::new(path, SIZE).into_drawing_area();
     root.fill(&WHITE)?;

@@ -37,7 +37,7 @@ pub(super) fn print(rows: &[Row]) {
     println!("\nThe emulator missed at most {late} deadlines by more than 2 ms in a run.");
 }
 
-/// The runs of each scheme on each link, in the order of their first.
+/// Groups the runs by scheme and link, in the order of their first.
 pub(super) fn by_scheme(rows: &[Row]) -> Vec<Vec<&Row>> {
     let mut groups: Vec<Vec<&Row>> = Vec::new();
     for row in rows {
@@ -50,7 +50,7 @@ pub(super) fn by_scheme(rows: &[Row]) -> Vec<Vec<&Row>> {
     groups
 }
 
-/// The most goodput of TCP alone on that link with that seed, and the least 95th percentile.
+/// Returns the largest goodput of TCP alone on that link with that seed, and the least 95th percentile.
 fn best(rows: &[Row], row: &Row) -> Option<(f64, f64)> {
     let alone = || {
         rows.iter().filter(|other| {
@@ -64,7 +64,8 @@ fn best(rows: &[Row], row: &Row) -> Option<(f64, f64)> {
     Some((most, least))
 }
 
-/// What the download got of an equal part of all, or the others in the mean; nothing where there are none.
+/// Returns the goodput of the download (or the mean of the others) relative to an equal share; `None` if there are no
+/// others.
 fn share(row: &Row, ours: bool) -> Option<f64> {
     let count = row.rivals_bps.len() as f64;
     let others: f64 = row.rivals_bps.iter().sum();

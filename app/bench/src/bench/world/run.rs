@@ -1,4 +1,4 @@
-//! One run: two hosts, the emulated link between them, and what crosses it.
+//! One run: two hosts, the emulated link between them, and the traffic across it.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,10 +17,10 @@ use crate::failure::Failure;
 use crate::hop::{DEVICE, GATEWAY, Hop, INSIDE, MOBILE};
 
 const PORT: u16 = 5_201;
-/// How long after the link stands all begin, so that every scheme meets the same part of what changes.
+/// Time from the start of the link to that of the traffic, so that every scheme meets the same changes.
 const HEAD_START: Duration = Duration::from_secs(3);
 
-/// What is measured.
+/// One case of the bench.
 pub(super) struct Case<'a> {
     pub(super) name: &'a str,
     pub(super) link: &'a str,
@@ -28,14 +28,14 @@ pub(super) struct Case<'a> {
     pub(super) seed: u64,
 }
 
-/// Everything that crosses the link at one time.
+/// The traffic that crosses the link at one time.
 struct Visits<'a> {
     hop: &'a Hop,
     options: &'a Options,
 }
 
 impl Visits<'_> {
-    /// Lets a visitor of the mobile host go to the server at `address`, and tell of it.
+    /// Starts a visitor of the mobile host to the server at `address`, which records its measurements.
     fn go(
         &self,
         address: &str,
@@ -60,7 +60,7 @@ fn on<T: Send>(
     done.map_err(|error| Failure::Found(format!("an end cannot go on: {error}")))
 }
 
-/// Joins the hosts by a link with interfaces that take packets of at most so many bytes.
+/// Joins the hosts by a link whose interfaces take packets of at most `mtu` bytes.
 fn air(hop: &Hop, mtu: u32, link: &str, seed: u64) -> Result<Air, rig::Failure> {
     let device = |host: &Namespace, address: &str| {
         let address = format!("{address}/24").parse().expect("an address of ours");
@@ -70,14 +70,14 @@ fn air(hop: &Hop, mtu: u32, link: &str, seed: u64) -> Result<Air, rig::Failure> 
     Air::through(hop.link(link, seed), devices)
 }
 
-/// Lets the emulator say at once what it does not understand of a link.
+/// Lets the emulator check a link, so that errors appear at once.
 pub(super) fn check(program: &Path, link: &str) -> Result<(), Failure> {
     let folder = setting::folder(None)?;
     let hop = Hop::new(folder.path(), program)?;
     Ok(air(&hop, 1_500, link, 1).map(drop)?)
 }
 
-/// Runs it.
+/// Measures a case.
 pub(super) fn measure(program: &Path, options: &Options, case: &Case<'_>) -> Result<Row, Failure> {
     let folder = setting::folder(None)?;
     let hop = Hop::new(folder.path(), program)?;
@@ -97,7 +97,7 @@ pub(super) fn measure(program: &Path, options: &Options, case: &Case<'_>) -> Res
     Ok(row(options, case, &gathered, &air.report()?))
 }
 
-/// What all visitors together tell.
+/// Measurements of all visitors together.
 struct Gathered {
     bulk: Report,
     small: Report,
@@ -105,7 +105,7 @@ struct Gathered {
 }
 
 impl Visits<'_> {
-    /// Lets all go at once.
+    /// Starts all visitors at once.
     fn all(&self, scheme: &Scheme) -> Result<Gathered, Failure> {
         let inside = if scheme.tunnel { INSIDE } else { GATEWAY };
         let beside = self.options.beside.iter();
@@ -132,7 +132,7 @@ impl Visits<'_> {
     }
 }
 
-/// The row of a run; `seen` is what the emulator tells.
+/// Returns the row of a run; `seen` is the emulator's report.
 fn row(options: &Options, case: &Case<'_>, gathered: &Gathered, seen: &Value) -> Row {
     let packets = |key: &str| seen["down"][key]["packets"].as_f64().unwrap_or_default();
     let rate = |told: &Report| told.bytes as f64 * 8.0 / f64::from(options.time);

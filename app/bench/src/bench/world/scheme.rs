@@ -1,16 +1,16 @@
-//! What is compared, and what is beside it, as the command line names them.
+//! The compared schemes and the traffic beside them, as the command line names them.
 
 use std::str::FromStr;
 
 /// Congestion controls of the kernel's TCP.
 const SENDERS: [&str; 3] = ["cubic", "bbr", "reno"];
-/// Connections of others, at most.
+/// Limit of the connections of others.
 const MOST: u32 = 64;
 
-/// How a download is carried.
+/// The transport of a download.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Scheme {
-    /// Through the tunnel.
+    /// True if it goes through the tunnel.
     pub(super) tunnel: bool,
     /// The sender's congestion control.
     pub(super) sender: String,
@@ -46,7 +46,7 @@ impl FromStr for Scheme {
     }
 }
 
-/// Connections of one kind beside what is measured.
+/// Connections of one kind beside the measured traffic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Beside {
     pub(super) sender: String,

@@ -7,18 +7,18 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// How many differences are told.
+/// Number of differences that are printed.
 const SHOWN: usize = 8;
 
-/// What is compared of a file.
+/// The compared properties of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// The kind and the permissions, as in `st_mode`.
+    /// Type and permissions, as in `st_mode`.
     mode: u32,
     links: u64,
-    /// Of directories it says nothing: 0.
+    /// Size in bytes; 0 for directories, where it means nothing.
     size: u64,
-    /// The content, or where a symbolic link leads.
+    /// The content, or the target of a symbolic link.
     content: Vec<u8>,
     /// The first name of the same file.
     first_name: PathBuf,
@@ -57,7 +57,7 @@ impl Seen {
 /// Everything below a directory, by its path from there.
 pub(super) type Tree = BTreeMap<PathBuf, Seen>;
 
-/// Looks at all below `root`.
+/// Reads the tree below `root`.
 pub(super) fn tree(root: &Path) -> io::Result<Tree> {
     let mut tree = Tree::new();
     let mut folders = vec![PathBuf::new()];
@@ -78,7 +78,7 @@ pub(super) fn tree(root: &Path) -> io::Result<Tree> {
             );
         }
     }
-    // Numbers of files differ between trees; which names have the same one does not.
+    // File numbers differ between trees, but the sets of names with one number do not.
     let mut names = BTreeMap::new();
     for (path, seen) in &mut tree {
         let first = names
@@ -89,7 +89,7 @@ pub(super) fn tree(root: &Path) -> io::Result<Tree> {
     Ok(tree)
 }
 
-/// What differs, if anything does.
+/// Returns the differences, if there are any.
 pub(super) fn differences(got: &Tree, wanted: &Tree) -> Result<(), String> {
     let mut told = Vec::new();
     for (path, wanted) in wanted {

@@ -1,4 +1,4 @@
-//! A server that is killed while files are written to it: each file is whole, or whoever wrote it was told.
+//! A server that is killed while files are written to it: each file is complete, or its writer got an error.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,27 +13,27 @@ use super::rig::Rig;
 use crate::soak::random::Random;
 use crate::soak::watch::{Done, Fault};
 
-/// What became of the files.
+/// Results of the files.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(super) struct Tally {
     /// Kills while a file was being written.
     pub(super) kills: u32,
-    /// Files that are as they should be, and were said to be.
+    /// Files that are correct, and were reported to be.
     pub(super) whole: u32,
-    /// Files of which it was said that they are not.
+    /// Files for which the writer got an error.
     pub(super) failed: u32,
 }
 
-/// Who writes.
+/// The writer of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum KillTiming {
     /// `lasthop nfs cp`
     Copy,
-    /// A program, into the mount.
+    /// A program that writes into the mount.
     Mount,
 }
 
-/// Has files of up to `size` bytes written, and the server killed, so many times.
+/// Writes files of up to `size` bytes and kills the server meanwhile, `kills` times.
 pub(super) fn run(
     rig: &mut Rig,
     seed: u64,
@@ -124,21 +124,21 @@ fn one_kill(
             tally.failed += 1;
         }
     }
-    // What failed may have left nothing, or a part.
+    // A failed copy may have left nothing, or a part.
     let _ = fs::remove_file(rig.exported(name));
     let _ = fs::remove_file(rig.exported(&format!(".{name}.lasthop-part")));
     Ok(())
 }
 
-/// Waits until the server has so many bytes, or nobody writes any more.
+/// Waits until the server has `wanted` bytes, or the writer has ended.
 fn wait_for(growing: &PathBuf, wanted: u64, writer: &ScopedJoinHandle<'_, Result<(), Fault>>) {
     while fs::metadata(growing).map_or(0, |found| found.len()) < wanted && !writer.is_finished() {
         thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// A program that writes as those do that want to know. It is none of our threads: whoever starts a server has all of
-/// its own open files closed first, which waits for the server.
+/// Returns a program that writes and checks for errors. It is not one of our threads: a process that starts a server
+/// first closes its own open files, which waits for the server.
 fn write(source: &Path, target: &Path) -> Command {
     let mut command = Command::new("dd");
     command.args(["bs=100000", "conv=fsync", "status=none"]);

@@ -12,16 +12,16 @@ use crate::soak::watch::{Done, Fault, Last};
 /// The longest file, and the longest read or write, in bytes.
 const FILE_MAX: u64 = 1_000_000;
 const LENGTH_MAX: u64 = 70_000;
-/// How many operations one seed decides.
+/// Number of operations per seed.
 const OPERATIONS: u32 = 1_000;
 
-/// Where the file is for programs, and for the server.
+/// Paths of the file for programs, and at the server.
 pub(super) struct Places {
     pub(super) mounted: PathBuf,
     pub(super) exported: PathBuf,
 }
 
-/// Works on files, one seed after the other, until the time is over. Each seed that is begun is ended.
+/// Works on files, one seed after the other, until the time is over. Each seed that is begun is completed.
 pub(super) fn run(places: &Places, seed: u64, span: Duration, done: &Done) -> Result<(), Fault> {
     let until = Instant::now() + span;
     let mut seed = seed;
@@ -43,11 +43,11 @@ pub(super) fn run(places: &Places, seed: u64, span: Duration, done: &Done) -> Re
     }
 }
 
-/// A file, and what it should be.
+/// A file, and its expected bytes.
 struct Model {
     mounted: PathBuf,
     exported: PathBuf,
-    /// Two openings, of which each sees what the other does.
+    /// Two openings of the file, each of which sees the other's writes.
     files: [File; 2],
     content: Vec<u8>,
     random: Random,
@@ -162,7 +162,7 @@ impl Model {
         Ok(())
     }
 
-    /// What is safe is with the server, whatever it is reached by.
+    /// Synchronizes the file through one opening, and checks that the server has all its bytes.
     fn synchronize(&mut self) -> io::Result<()> {
         let opening = self.opening();
         self.note(&format!("fsync (opening {opening})"));
@@ -192,7 +192,7 @@ impl Model {
         Ok(())
     }
 
-    /// What is written behind goes out by itself.
+    /// Waits until delayed writes are sent without a request.
     fn pause(&mut self) {
         let span = self.random.below(100);
         self.note(&format!("wait {span} ms"));
@@ -209,7 +209,7 @@ impl Model {
     }
 }
 
-/// An error that says where bytes from `offset` on differ from those that were wanted.
+/// Returns an error with the place at which bytes from `offset` on differ from the expected ones.
 fn same(got: &[u8], wanted: &[u8], offset: u64) -> io::Result<()> {
     let differs = got
         .iter()

@@ -1,4 +1,4 @@
-//! pjdfstest on the mount: what file systems owe to programs (POSIX).
+//! pjdfstest on the mount: the requirements of POSIX on file systems.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,16 +10,16 @@ use crate::failure::Failure;
 use crate::soak::watch::Fault;
 use xtask::shell::Shell;
 
-/// The release that is installed where there is none.
+/// The release that is installed if there is none.
 const RELEASE: &str = "0.2.2";
 
-/// What cannot pass, and why not.
+/// Tests that cannot pass, with the reasons.
 const EXPECTED: [(&str, &str); 1] = [(
     "unlink::open_file_not_freed",
     "it wants a removed file that is open to have no link: at an NFS server it has a name until it is closed",
 )];
 
-/// The program, installed below the folder of builds if it cannot be found.
+/// Returns the program; installs it below the folder of builds if it is not found.
 pub(super) fn program(shell: &Shell) -> Result<PathBuf, Failure> {
     if has("pjdfstest") {
         return Ok("pjdfstest".into());
@@ -34,7 +34,8 @@ pub(super) fn program(shell: &Shell) -> Result<PathBuf, Failure> {
     Ok(program)
 }
 
-/// The server keeps times to the nanosecond, but its clock ticks every few milliseconds. The users are Debian's.
+/// Returns its configuration. The server keeps times to the nanosecond, but its clock ticks every few milliseconds. The
+/// users are Debian's.
 fn configuration() -> String {
     let expected: Vec<_> = EXPECTED
         .iter()
@@ -47,7 +48,7 @@ fn configuration() -> String {
     )
 }
 
-/// Runs all of it; gives what it says at its end.
+/// Runs all tests; returns its last line.
 pub(super) fn run(rig: &Rig, program: &PathBuf) -> Result<String, Fault> {
     let file = rig.local("pjdfstest.toml");
     fs::write(&file, configuration()).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -70,7 +71,7 @@ pub(super) fn run(rig: &Rig, program: &PathBuf) -> Result<String, Fault> {
     }
 }
 
-/// The tests that failed, with the first line of each one's reason.
+/// Returns the tests that failed, with the first line of each one's reason.
 fn failures(text: &str) -> Fault {
     let mut told = Vec::new();
     let mut lines = text.lines().peekable();

@@ -1,4 +1,4 @@
-//! A real server, a host with a mount of it, and what lies between them.
+//! A real server, a host with a mount of it, and the link between them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use crate::failure::Failure;
 use crate::hop::{GATEWAY, Hop, INSIDE};
 use crate::soak::tail;
 
-/// What lies between, and how the mount is made.
+/// The link, and the options of the mount.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Setting<'a> {
     /// An emulated link; a wire without loss if there is none.
     pub(super) link: Option<&'a str>,
-    /// Whether the link's two ends run lasthop's daemons.
+    /// True if lasthop's daemons run at both ends of the link.
     pub(super) daemons: bool,
-    /// What stands behind `-o`.
+    /// Mount options, behind `-o`.
     pub(super) mount_options: &'a str,
     pub(super) seed: u64,
 }
 
-/// A server that runs, unless it was killed, its mount, and what lies between.
+/// A server that runs, unless it was killed, its mount, and the link.
 pub(super) struct Rig<'a> {
     hop: Hop,
     setting: Setting<'a>,
@@ -62,17 +62,17 @@ impl<'a> Rig<'a> {
         Ok(rig)
     }
 
-    /// A file of the mount.
+    /// Returns the path of a file in the mount.
     pub(super) fn mounted(&self, name: &str) -> PathBuf {
         self.hop.path("mnt").join(name)
     }
 
-    /// The same file, as the server has it.
+    /// Returns the path of the same file at the server.
     pub(super) fn exported(&self, name: &str) -> PathBuf {
         self.hop.path("export").join(name)
     }
 
-    /// A file of neither.
+    /// Returns the path of a local file.
     pub(super) fn local(&self, name: &str) -> PathBuf {
         self.hop.path(name)
     }
@@ -112,7 +112,7 @@ impl<'a> Rig<'a> {
         self.hop.mobile.clone()
     }
 
-    /// A copy of a local file to the server, for the client's host.
+    /// Returns a copy of a local file to the server, for the client's host.
     pub(super) fn copy(&self, local: &Path, name: &str) -> Command {
         let mut command = self.lasthop("nfs");
         if self.setting.daemons {
@@ -134,7 +134,7 @@ impl<'a> Rig<'a> {
         self.start_with(Directories::Read)
     }
 
-    /// Has another one in the place of the server, which remembers directories or not.
+    /// Replaces the server by another one, which remembers directories or not.
     pub(super) fn replace(&mut self, directories: Directories) -> Result<(), Failure> {
         self.kill();
         self.start_with(directories)
@@ -145,7 +145,7 @@ impl<'a> Rig<'a> {
         self.hop.reach(&self.server)
     }
 
-    /// Gives the mount up by force, so that whoever waits for it fails, and tells what is known.
+    /// Ends the mount by force, so that all operations that wait for it fail; returns the logs.
     pub(super) fn give_up(&self) -> String {
         let mut command = Command::new("umount");
         command.args(["--force", "--lazy"]).arg(self.mounted(""));
@@ -155,7 +155,7 @@ impl<'a> Rig<'a> {
         }
     }
 
-    /// What the mount and the server have said, for whoever looks for a fault.
+    /// Returns the logs of the mount and the server, for the analysis of a fault.
     pub(super) fn logs(&self) -> String {
         let [mount, server] = ["mount.log", "ganesha.log"].map(|name| tail(&self.local(name)));
         format!("{mount}\n{server}")

@@ -11,25 +11,25 @@ use super::compare;
 use crate::soak::random::Random;
 use crate::soak::watch::{Done, Fault, Last};
 
-/// How many work at once, each in a part of the tree of its own.
+/// Number of parallel workers, each in its own part of the tree.
 const WORKERS: u64 = 3;
-/// Few names, so that operations meet what others have made.
+/// Few names, so that operations meet the files of others.
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
-/// Files that are kept open; they have names of their own, since a file that is removed while it is open goes on to
-/// have one at the server, which would keep its directory from being removed.
+/// Names of files that are kept open. They are separate, because a file that is removed while it is open still has a
+/// name at the server, which would prevent the removal of its directory.
 const OPEN_NAMES: [&str; 3] = ["open-x", "open-y", "open-z"];
-/// Deeper than that is nothing.
+/// Largest depth of the tree.
 const DEPTH: u64 = 3;
-/// How long files are at most when they are written at once, in bytes.
+/// Largest length of a file that is written at once, in bytes.
 const LENGTH_MAX: u64 = 50_000;
 
-/// Where the trees are.
+/// Paths of the trees.
 pub(super) struct Trees {
     pub(super) mounted: PathBuf,
     pub(super) reference: PathBuf,
 }
 
-/// Works on trees until the time is over; both are left for a look at what the server has.
+/// Works on trees until the time is over; both remain for a comparison with the server.
 pub(super) fn run(trees: &Trees, seed: u64, span: Duration, done: &Done) -> Result<(), Fault> {
     let until = Instant::now() + span;
     let outcomes = thread::scope(|scope| {
@@ -47,7 +47,7 @@ pub(super) fn run(trees: &Trees, seed: u64, span: Duration, done: &Done) -> Resu
     same(&trees.mounted, &trees.reference)
 }
 
-/// Whether both trees are the same, but for files that are removed and still open.
+/// Compares both trees, except for files that are removed and still open.
 pub(super) fn same(got: &Path, wanted: &Path) -> Result<(), Fault> {
     let read =
         |root: &Path| compare::tree(root).map_err(|error| format!("{}: {error}", root.display()));
@@ -70,7 +70,7 @@ struct Worker {
     number: u64,
 }
 
-/// What an operation says in each tree.
+/// Result of an operation in each tree.
 type Said = io::Result<Vec<u8>>;
 
 impl Worker {
@@ -144,7 +144,7 @@ impl Worker {
         (0..depth).map(|_| self.random.one_of(&NAMES)).collect()
     }
 
-    /// Does the same in both trees, and compares what is said.
+    /// Does the same in both trees, and compares the results.
     fn both(&mut self, what: &str, act: impl Fn(&Path) -> Said) -> Result<(), Fault> {
         let (wanted, got) = (act(&self.reference), act(&self.mounted));
         let told = |said: &Said| match said {
@@ -223,7 +223,8 @@ impl Worker {
         })
     }
 
-    /// The target is a name beside the link or below it, there or not: it leads out of no tree.
+    /// Creates a symbolic link. Its target is a name beside the link or below it, which may not exist: it never leaves
+    /// the tree.
     fn symbolic_link(&mut self) -> Result<(), Fault> {
         let target = self.path();
         self.path_only(&format!("symlink {} as", target.display()), |path| {
@@ -270,7 +271,7 @@ impl Worker {
         }
     }
 
-    /// Writes to a file that is open, or reads all of it, whatever became of its name.
+    /// Writes to an open file, or reads all of it, even if it has no name any more.
     fn use_open(&mut self) -> Result<(), Fault> {
         if self.open.is_empty() {
             return Ok(());
@@ -304,7 +305,7 @@ impl Worker {
         }
     }
 
-    /// Takes the name of a file that may be open, or gives it to another one.
+    /// Removes the name of a file that may be open, or gives it to another one.
     fn lose_name(&mut self) -> Result<(), Fault> {
         let (name, other) = (
             self.random.one_of(&OPEN_NAMES),
@@ -324,7 +325,7 @@ impl Worker {
     }
 }
 
-/// The names in a directory, in order.
+/// Returns the names in a directory, in order.
 fn names(path: &Path) -> Said {
     let mut names = Vec::new();
     for entry in fs::read_dir(path)? {
@@ -334,7 +335,7 @@ fn names(path: &Path) -> Said {
     Ok(names.join(&b'/'))
 }
 
-/// What both trees have in common of the attributes of a file.
+/// Returns the attributes of a file that must be equal in both trees.
 fn attributes(path: &Path) -> Said {
     let found = fs::symlink_metadata(path)?;
     let size = if found.is_dir() { 0 } else { found.len() };

@@ -1,4 +1,4 @@
-//! A daemon that is killed while files cross the hop: each file is whole, or whoever waits for it is told.
+//! A daemon that is killed while files cross the hop: each file is complete, or its receiver gets an error.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,31 +12,30 @@ use super::transfer::{Ending, Transfer};
 use crate::soak::random::Random;
 use crate::soak::watch::{Done, Fault};
 
-/// The longest time that a daemon stays dead, and the longest time after the moment of a kill was chosen, in
-/// milliseconds.
+/// Longest time for which a daemon stays dead, and longest time after the chosen moment of a kill, in milliseconds.
 const DEAD_MS: u64 = 1_000;
 const LATER_MS: u64 = 20;
 
-/// What is to be done.
+/// Settings of the kills.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
     pub(super) victim: Victim,
     pub(super) kills: u32,
-    /// The bytes of the largest file.
+    /// Size of the largest file, in bytes.
     pub(super) size: u64,
     pub(super) seed: u64,
 }
 
-/// What became of the files.
+/// Results of the files.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(super) struct Tally {
-    /// Kills while a file was on its way.
+    /// Kills during a transfer.
     pub(super) kills: u32,
-    /// Times that all files had arrived before the daemon was dead.
+    /// Number of times that all files had arrived before the daemon was dead.
     pub(super) too_late: u32,
-    /// Files that arrived as they were sent.
+    /// Files that arrived complete.
     pub(super) whole: u32,
-    /// Of these, the ones whose sender was not told so.
+    /// Complete files whose sender did not get the confirmation.
     pub(super) whole_unknown: u32,
     /// Files whose receiver got an error.
     pub(super) failed: u32,
@@ -52,8 +51,8 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Has four files at once cross the hop, up and down, with and without their lengths before them, and the daemon
-/// killed meanwhile, so many times.
+/// Transfers four files at once across the hop, up and down, with and without a length at the beginning, and kills the
+/// daemon meanwhile, so many times.
 pub(super) fn run(rig: &mut Rig, plan: Plan, done: &Done) -> (Tally, Result<(), Fault>) {
     let mut random = Random::new(plan.seed, 1 + plan.victim as u64);
     let mut tally = Tally::default();
@@ -74,7 +73,7 @@ pub(super) fn run(rig: &mut Rig, plan: Plan, done: &Done) -> (Tally, Result<(), 
     (tally, Ok(()))
 }
 
-/// When the daemon is killed: once that many bytes of that file have arrived, or all.
+/// The moment of the kill: when that many bytes of that file have arrived, or all.
 struct Moment {
     file: usize,
     bytes: u64,
@@ -85,7 +84,7 @@ impl Moment {
     fn draw(random: &mut Random, transfers: &[Transfer]) -> Self {
         let file = random.below(transfers.len() as u64) as usize;
         let length = transfers[file].content.len() as u64;
-        // Often as it ends, where most is to go wrong.
+        // Often near the end, where most can go wrong.
         let bytes = match random.below(3) {
             0 => length,
             _ => random.below(length + 1),
@@ -154,7 +153,7 @@ fn join(worker: ScopedJoinHandle<'_, Result<Ending, Fault>>) -> Result<Ending, F
         .unwrap_or_else(|_| Err("an end panicked".into()))
 }
 
-/// Waits until the moment has come, or nothing happens any more.
+/// Waits until the moment has come, or there is no more progress.
 fn wait_for(
     moment: &Moment,
     received: &[AtomicU64],
@@ -169,7 +168,7 @@ fn wait_for(
     thread::sleep(moment.later);
 }
 
-/// Notes what both ends came to think, the receiver first.
+/// Records the results of both ends, the receiver's first.
 fn judge(
     transfer: &Transfer,
     both: &[Result<Ending, Fault>],

@@ -20,14 +20,14 @@ use crate::soak::{tail, watch::Fault};
 const OUTSIDE: &str = "198.51.100.1";
 const FIXED_ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 2);
 const MOBILE_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 79, 0, 2);
-/// How long a connection may take while nothing is in its way.
+/// Time limit of a connection without obstacles.
 const CONNECTING: Duration = Duration::from_secs(20);
 
-/// The hop, where no other one is asked for.
+/// The hop by default.
 const LINK: &str = "[each]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"100 packets\"\n\
     [errors]\nmodel = \"independent\"\np = \"2 %\"\n";
 
-/// Which daemon is killed.
+/// The daemon that is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Victim {
@@ -46,7 +46,7 @@ impl Victim {
     }
 }
 
-/// Who asks for a connection.
+/// The end that opens a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asker {
     Mobile,
@@ -64,9 +64,9 @@ pub(super) struct Pair {
 pub(super) struct Rig {
     hop: Hop,
     fixed: Namespace,
-    /// Whether streams of MTCP are to cross the hop.
+    /// True if streams of MTCP should cross the hop.
     streams: bool,
-    /// By [`Victim`].
+    /// Running daemons, indexed by [`Victim`].
     running: Vec<Process>,
     _air: Air,
 }
@@ -123,8 +123,8 @@ impl Rig {
         Ok(())
     }
 
-    /// Waits until TCP is split. A mobile host that has nothing to send does not look for its gateway before its keys
-    /// are two minutes old.
+    /// Waits until TCP is split. A mobile host without data to send does not look for its gateway before its keys are
+    /// two minutes old.
     pub(super) fn wait(&self) -> Result<(), Failure> {
         let done = (0..4).any(|_| self.wait_for_a_while().is_ok());
         if done {
@@ -146,27 +146,27 @@ impl Rig {
         })
     }
 
-    /// How many connections have crossed the hop as streams, if any do.
+    /// Returns the number of connections that have crossed the hop as streams, if any do.
     pub(super) fn split_so_far(&self) -> u64 {
         let counters = &self.status(Victim::Gateway)["split"];
         let count = if self.streams { "on_streams" } else { "joined" };
         counters[count].as_u64().unwrap_or_default()
     }
 
-    /// Waits until so many have: whoever asks may be there sooner.
+    /// Waits for this number of split connections: the connecting end may be ready sooner.
     pub(super) fn wait_for_split(&self, count: u64) -> Result<(), Failure> {
         let what = format!("{count} connections are split");
         self.hop.wait(&what, || self.split_so_far() >= count)
     }
 
-    /// A connection between the mobile host and the fixed one.
+    /// Opens a connection between the mobile host and the fixed host.
     pub(super) fn connect(&self, asker: Asker) -> io::Result<Pair> {
         let (mobile, fixed) = (&self.hop.mobile, &self.fixed);
         let (asking, asked, address) = match asker {
             Asker::Mobile => (mobile, fixed, FIXED_ADDRESS),
             Asker::Fixed => (fixed, mobile, MOBILE_ADDRESS),
         };
-        // What is opened on a host stays there.
+        // A socket that is opened on a host stays there.
         let listener = asked.run(|| TcpListener::bind((address, 0)));
         let listener = listener.map_err(io::Error::other)??;
         let address = listener.local_addr()?;
@@ -185,12 +185,12 @@ impl Rig {
         })
     }
 
-    /// The last of what the daemons have said.
+    /// Returns the paths of the daemons' logs.
     pub(super) fn logs(&self) -> Logs {
         Logs([Victim::Gateway, Victim::Mobile].map(|end| self.hop.path(&log_of(end))))
     }
 
-    /// What both daemons say of streams, for whoever looks for a fault.
+    /// Returns the status of both daemons, for the analysis of a fault.
     pub(super) fn describe(&self) -> Fault {
         let ends = [Victim::Gateway, Victim::Mobile].map(|end| {
             let status = self.status(end);
@@ -205,11 +205,11 @@ impl Rig {
     }
 }
 
-/// What the daemons say, also for who has no access to the rig meanwhile.
+/// The logs of the daemons, also for a thread without access to the rig.
 pub(super) struct Logs([PathBuf; 2]);
 
 impl Logs {
-    /// The last lines.
+    /// Returns their last lines.
     pub(super) fn text(&self) -> Fault {
         let ends = self.0.iter().map(|path| tail(path));
         ends.collect::<Vec<_>>().join("\n")

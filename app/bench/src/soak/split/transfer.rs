@@ -1,4 +1,4 @@
-//! One file over one connection, and what both of its ends come to think of it.
+//! One file over one connection, and the results of both of its ends.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -10,34 +10,34 @@ use super::rig::{Asker, Pair};
 use crate::soak::random::Random;
 use crate::soak::watch::Fault;
 
-/// What who received all of it says.
+/// Confirmation of a receiver that received all of it.
 const THANKS: &[u8] = b"it is here\n";
-/// How long an end may hear nothing. A daemon that was killed is back before, and tells; but a mobile host that has
-/// nothing to send does not ask who is there before its keys are two minutes old.
+/// Time limit without progress. A killed daemon is back before, and reports it; but a mobile host without data to send
+/// does not contact its gateway before its keys are two minutes old.
 const SILENCE: Duration = Duration::from_secs(150);
 
-/// What crosses, and how.
+/// A file to transfer, and its form.
 #[derive(Debug, Clone)]
 pub(super) struct Transfer {
-    /// Whether it goes to the mobile host.
+    /// True if it goes to the mobile host.
     pub(super) down: bool,
-    /// Whether its length goes first; otherwise only the end of the stream tells it.
+    /// True if its length goes first; otherwise the end of the stream marks its end.
     pub(super) framed: bool,
     pub(super) asker: Asker,
     pub(super) content: Arc<Vec<u8>>,
 }
 
-/// How it ended for one end.
+/// Result for one end.
 #[derive(Debug)]
 pub(super) enum Ending {
     /// All of it crossed.
     Whole,
-    /// With an error, and everybody knows that something is missing.
+    /// The transfer ended with an error, so that all know that something is missing.
     Failed,
 }
 
 impl Transfer {
-    /// One of so many bytes at most that chance decides: short ones are as usual as long ones, and some are empty.
+    /// Returns a random file of at most `most` bytes: short ones are as frequent as long ones, and some are empty.
     pub(super) fn draw(random: &mut Random, down: bool, framed: bool, most: u64) -> Self {
         let bits = 64 - most.leading_zeros();
         let bound = 1 << random.below(u64::from(bits) + 1);
@@ -50,7 +50,7 @@ impl Transfer {
         }
     }
 
-    /// The sending end, and the receiving one.
+    /// Returns the sending end, and the receiving one.
     pub(super) fn ends(&self, pair: Pair) -> io::Result<(TcpStream, TcpStream)> {
         for stream in [&pair.mobile, &pair.fixed] {
             stream.set_read_timeout(Some(SILENCE))?;
@@ -63,10 +63,10 @@ impl Transfer {
         })
     }
 
-    /// Sends it, and waits for thanks.
+    /// Sends it, and waits for the confirmation.
     ///
     /// # Errors
-    /// That the answer ended early, as if it were whole; or that nothing happens.
+    /// Returns an error if the confirmation ended early without an error, or if there is no progress.
     pub(super) fn send(&self, mut stream: TcpStream) -> Result<Ending, Fault> {
         let mut write = || {
             if self.framed {
@@ -91,10 +91,11 @@ impl Transfer {
         }
     }
 
-    /// Receives it, counting its bytes in `received`, and says thanks.
+    /// Receives it, counts its bytes in `received`, and sends the confirmation.
     ///
     /// # Errors
-    /// That it ended early, as if it were whole, or is not what was sent; or that nothing happens.
+    /// Returns an error if the file ended early without an error, differs from the sent one, or if there is no
+    /// progress.
     pub(super) fn receive(
         &self,
         mut stream: TcpStream,
@@ -104,7 +105,7 @@ impl Transfer {
         let header = if self.framed { size_of::<u64>() } else { 0 };
         let mut all = Vec::with_capacity(header + wanted);
         let mut buffer = [0; 16_384];
-        // Who knows the length does not wait for the end of the stream.
+        // A receiver that knows the length does not wait for the end of the stream.
         while !self.framed || all.len() < header + wanted {
             match stream.read(&mut buffer) {
                 Ok(0) => break,
@@ -131,7 +132,7 @@ impl Transfer {
     }
 }
 
-/// An error is an honest end; that nothing happens for long is none.
+/// Returns the result for an error: a failed transfer, unless it is a timeout.
 fn failed(error: &io::Error) -> Result<Ending, Fault> {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {

@@ -40,31 +40,31 @@ After an interruption continue with --resume, as long as the source has not chan
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// What is copied: addresses, or paths of this host
+    /// The sources: URLs, or paths of this host
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<OsString>,
-    /// Where to: an address, or a path of this host
+    /// The destination: a URL, or a path of this host
     #[arg(value_name = "DESTINATION")]
     destination: OsString,
-    /// Directories with all that is in them; symbolic links are copied as such
+    /// Copy directories with all their content; symbolic links are copied as such
     #[arg(short, long)]
     recursive: bool,
-    /// Keep rights and times
+    /// Keep permissions and times
     #[arg(short, long)]
     preserve: bool,
-    /// Go on with what an interruption left, if the source is still the same
+    /// Continue an interrupted copy, if the source has not changed
     #[arg(long)]
     resume: bool,
-    /// Read back what was written, and compare
+    /// Read back the written data, and compare
     #[arg(long)]
     verify: bool,
-    /// Files that are copied at the same time, at most 256
+    /// Number of files copied at the same time, at most 256
     #[arg(short, long, value_name = "N", default_value = "32", value_parser = value_parser!(u16).range(1..=256))]
     jobs: u16,
-    /// No progress, and no summary
+    /// Print no progress, and no summary
     #[arg(short, long)]
     quiet: bool,
-    /// What was done as JSON, to standard output
+    /// Print the summary as JSON to standard output
     #[arg(long)]
     json: bool,
 }

@@ -25,8 +25,8 @@ pub(super) struct Headers {
 }
 
 impl Headers {
-    /// The headers of `packet`, if it is TCP over IP without IP options or fragments and its
-    /// length fields fit its bytes.
+    /// Returns the headers of `packet` if it is TCP over IP without IP options or fragments, and its length fields fit
+    /// its bytes.
     fn of(packet: &Packet) -> Option<Self> {
         let ip = packet.ip().filter(|ip| ip.protocol() == Protocol::TCP)?;
         let tcp = match ip.version() {
@@ -201,7 +201,7 @@ impl Headers {
     }
 }
 
-/// What the next delta is relative to.
+/// Base of the next delta.
 #[derive(Clone, Copy)]
 pub(super) struct Context {
     pub(super) headers: Headers,

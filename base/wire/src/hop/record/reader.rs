@@ -56,7 +56,7 @@ impl std::fmt::Debug for RecordReader {
 }
 
 impl RecordReader {
-    /// Reads the next bytes of the stream and gives each packet that they complete to `deliver`.
+    /// Reads the next bytes of the stream and passes each packet that they complete to `deliver`.
     pub fn read(
         &mut self,
         mut bytes: &[u8],
