@@ -11,8 +11,8 @@ const WEIGHT_MAX: u64 = 32 << 10;
 
 /// The latest measurement of one destination.
 #[derive(Debug, Clone, Copy, Default)]
-struct News {
-    told: Option<Told>,
+struct Destination {
+    told: Option<Measurement>,
     /// Bytes that it had been sent when it measured; the weight decreases with time.
     weight: u64,
     /// Bytes sent to it since.
@@ -20,7 +20,7 @@ struct News {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Told {
+struct Measurement {
     at: Instant,
     measured: Measured,
 }
@@ -40,7 +40,7 @@ pub struct Measured {
 /// neighbours.
 #[derive(Debug)]
 pub(crate) struct Consensus {
-    news: Vec<News>,
+    news: Vec<Destination>,
     /// Destinations whose measurements may still count.
     recent: BTreeSet<usize>,
     /// Kept for its storage.
@@ -51,7 +51,7 @@ pub(crate) struct Consensus {
 impl Consensus {
     pub(crate) fn new(destinations: usize) -> Self {
         Self {
-            news: vec![News::default(); destinations],
+            news: vec![Destination::default(); destinations],
             recent: BTreeSet::new(),
             known: Vec::with_capacity(destinations),
             agreed: None,
@@ -77,7 +77,7 @@ impl Consensus {
         };
         let weight = news.weight_at(now) + std::mem::take(&mut news.sent);
         news.weight = weight.min(WEIGHT_MAX);
-        news.told = Some(Told { at: now, measured });
+        news.told = Some(Measurement { at: now, measured });
         self.recent.insert(destination);
         self.agreed = self.median(now).or(Some(measured));
     }
@@ -107,7 +107,7 @@ impl Consensus {
     }
 }
 
-impl News {
+impl Destination {
     fn weight_at(&self, now: Instant) -> u64 {
         let since = self.told.map_or(Duration::ZERO, |told| now.since(told.at));
         let halvings = since.as_nanos() / HALVED.as_nanos();

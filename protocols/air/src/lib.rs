@@ -31,14 +31,14 @@ const BLIND_PACE: BitRate = BitRate::from_kilobits(256);
 /// The rate of one medium, and the times at which one sender may use it.
 #[derive(Debug)]
 pub struct Air {
-    law: Law,
+    law: SendingRule,
     given: Option<BitRate>,
     learned_at: Option<Instant>,
 }
 
 /// The rule for when frames leave.
 #[derive(Debug)]
-enum Law {
+enum SendingRule {
     /// By a window, on an air of its own.
     Window(Box<Window>),
     /// In turns, on an air that others use too.
@@ -75,7 +75,7 @@ impl Air {
     /// Creates an air of the `given` rate, or one that measures its rate.
     pub fn new(given: Option<BitRate>) -> Self {
         Self {
-            law: Law::Window(Box::default()),
+            law: SendingRule::Window(Box::default()),
             given,
             learned_at: None,
         }
@@ -86,14 +86,14 @@ impl Air {
     #[must_use]
     pub fn in_turns(self) -> Self {
         Self {
-            law: Law::Turns(Box::default()),
+            law: SendingRule::Turns(Box::default()),
             ..self
         }
     }
 
     /// Opens an air [in turns](Self::in_turns) for some bytes; `rate` is that of the air, if it is known.
     pub fn begin_turn(&mut self, bytes: Bytes, rate: Option<BitRate>) {
-        if let Law::Turns(turns) = &mut self.law {
+        if let SendingRule::Turns(turns) = &mut self.law {
             turns.content = Some(bytes);
             turns.rate = rate.or(turns.rate);
         }
@@ -101,21 +101,21 @@ impl Air {
 
     /// Opens an air [in turns](Self::in_turns) for one frame that only acknowledges.
     pub fn begin_acknowledgement(&mut self) {
-        if let Law::Turns(turns) = &mut self.law {
+        if let SendingRule::Turns(turns) = &mut self.law {
             turns.acknowledgement = true;
         }
     }
 
     /// Ends a turn, used or not.
     pub fn end_turn(&mut self) {
-        if let Law::Turns(turns) = &mut self.law {
+        if let SendingRule::Turns(turns) = &mut self.law {
             (turns.content, turns.acknowledgement) = (None, false);
         }
     }
 
     /// Records a change of the path: bytes in flight on the former one no longer count, and delays are measured anew.
     pub fn path_changed(&mut self) {
-        if let Law::Window(window) = &mut self.law {
+        if let SendingRule::Window(window) = &mut self.law {
             window.forgiven += window.outstanding;
             window.outstanding = 0;
             window.control.path_changed();
@@ -125,20 +125,20 @@ impl Air {
     /// Returns the next time at which a frame that only acknowledges may leave; `None` before a turn begins.
     pub fn free_at(&self) -> Option<Instant> {
         match &self.law {
-            Law::Window(window) => Some(window.pacer.free_at()),
-            Law::Turns(turns) => turns.acknowledgement.then_some(Instant::ZERO),
+            SendingRule::Window(window) => Some(window.pacer.free_at()),
+            SendingRule::Turns(turns) => turns.acknowledgement.then_some(Instant::ZERO),
         }
     }
 
     /// Returns the next time at which content may leave; `None` before a turn begins.
     pub fn opens_at(&self) -> Option<Instant> {
         match &self.law {
-            Law::Window(window) if self.given.is_none() => {
+            SendingRule::Window(window) if self.given.is_none() => {
                 let open = window.opens_at(self.learned_at.is_some());
                 Some(window.pacer.free_at().max(open))
             }
-            Law::Window(window) => Some(window.pacer.free_at()),
-            Law::Turns(turns) => turns.content.map(|_| Instant::ZERO),
+            SendingRule::Window(window) => Some(window.pacer.free_at()),
+            SendingRule::Turns(turns) => turns.content.map(|_| Instant::ZERO),
         }
     }
 
@@ -146,26 +146,26 @@ impl Air {
     pub fn grant(&self, now: Instant) -> Option<Bytes> {
         self.opens_at().filter(|opens_at| *opens_at <= now)?;
         match &self.law {
-            Law::Window(window) => {
+            SendingRule::Window(window) => {
                 let room = self.window().saturating_sub(window.outstanding).max(1);
                 let granted = window.pacer.grant(now, self.pace())?;
                 Some(granted.min(Bytes::new(room)))
             }
-            Law::Turns(turns) => turns.content,
+            SendingRule::Turns(turns) => turns.content,
         }
     }
 
     /// Returns the limit of bytes in flight, which is the largest number if no window limits them.
     pub fn window(&self) -> u64 {
         match &self.law {
-            Law::Window(window) if self.given.is_none() => window.control.window(),
-            Law::Window(_) | Law::Turns(_) => u64::MAX,
+            SendingRule::Window(window) if self.given.is_none() => window.control.window(),
+            SendingRule::Window(_) | SendingRule::Turns(_) => u64::MAX,
         }
     }
 
     /// Sets the bytes in flight.
     pub fn set_outstanding(&mut self, bytes: Bytes) {
-        if let Law::Window(window) = &mut self.law {
+        if let SendingRule::Window(window) = &mut self.law {
             window.forgiven = window.forgiven.min(bytes.get());
             window.outstanding = bytes.get() - window.forgiven;
         }
@@ -175,8 +175,8 @@ impl Air {
     pub fn spent(&mut self, now: Instant, bytes: Bytes) {
         let pace = self.pace();
         match &mut self.law {
-            Law::Window(window) => window.spent(now, bytes, pace),
-            Law::Turns(turns) => {
+            SendingRule::Window(window) => window.spent(now, bytes, pace),
+            SendingRule::Turns(turns) => {
                 if !turns.estimate.has_measured() {
                     turns.blind += bytes;
                 }
@@ -187,7 +187,7 @@ impl Air {
 
     /// Records that there is nothing more to send, although the air would take it.
     pub fn idle(&mut self) {
-        if let Law::Window(window) = &mut self.law
+        if let SendingRule::Window(window) = &mut self.law
             && window.outstanding < window.control.window()
         {
             window.control.idle();
@@ -197,8 +197,8 @@ impl Air {
     /// Updates the measurements by the latest transmission that arrived.
     pub fn learn(&mut self, now: Instant, sample: &Sample) {
         match &mut self.law {
-            Law::Window(window) => window.learn(now, sample),
-            Law::Turns(turns) => turns.estimate.learn(now, sample),
+            SendingRule::Window(window) => window.learn(now, sample),
+            SendingRule::Turns(turns) => turns.estimate.learn(now, sample),
         }
         self.learned_at = Some(now);
     }
@@ -211,8 +211,8 @@ impl Air {
     /// Returns the rate of the hop.
     pub fn rate(&self) -> BitRate {
         self.given.unwrap_or_else(|| match &self.law {
-            Law::Window(window) => window.control.rate(),
-            Law::Turns(turns) => turns.estimate.rate(),
+            SendingRule::Window(window) => window.control.rate(),
+            SendingRule::Turns(turns) => turns.estimate.rate(),
         })
     }
 
@@ -220,16 +220,16 @@ impl Air {
     /// sender that is slowed down at a dip would leave the air idle after it.
     pub fn crest(&self) -> BitRate {
         self.given.unwrap_or_else(|| match &self.law {
-            Law::Window(window) => window.control.crest(),
-            Law::Turns(turns) => turns.estimate.rate(),
+            SendingRule::Window(window) => window.control.crest(),
+            SendingRule::Turns(turns) => turns.estimate.rate(),
         })
     }
 
     /// Returns true if the rate is known, and not only a first guess that still grows.
     pub fn is_settled(&self) -> bool {
         let is_starting = match &self.law {
-            Law::Window(window) => window.control.is_starting(),
-            Law::Turns(turns) => turns.estimate.is_starting(),
+            SendingRule::Window(window) => window.control.is_starting(),
+            SendingRule::Turns(turns) => turns.estimate.is_starting(),
         };
         self.given.is_some() || !is_starting
     }
@@ -237,25 +237,25 @@ impl Air {
     /// Returns the rate of the hop if it is known; if several senders use it, the rate on which they agree.
     pub fn known_rate(&self) -> Option<BitRate> {
         match &self.law {
-            Law::Window(_) => self.is_settled().then(|| self.rate()),
-            Law::Turns(turns) => turns.rate,
+            SendingRule::Window(_) => self.is_settled().then(|| self.rate()),
+            SendingRule::Turns(turns) => turns.rate,
         }
     }
 
     /// Returns the rate at which frames leave now.
     pub fn pace(&self) -> BitRate {
         self.given.unwrap_or_else(|| match &self.law {
-            Law::Window(window) => window.control.pace(window.outstanding),
-            Law::Turns(turns) if turns.is_blind() => BLIND_PACE,
-            Law::Turns(turns) => turns.estimate.pace(),
+            SendingRule::Window(window) => window.control.pace(window.outstanding),
+            SendingRule::Turns(turns) if turns.is_blind() => BLIND_PACE,
+            SendingRule::Turns(turns) => turns.estimate.pace(),
         })
     }
 
     /// Returns the measurement of its rate, if there is one.
     pub fn measured(&self) -> Option<Measured> {
         let has_measured = match &self.law {
-            Law::Window(window) => window.control.has_measured(),
-            Law::Turns(turns) => turns.estimate.has_measured(),
+            SendingRule::Window(window) => window.control.has_measured(),
+            SendingRule::Turns(turns) => turns.estimate.has_measured(),
         };
         (self.given.is_some() || has_measured).then(|| Measured {
             pace: self.pace(),
@@ -267,8 +267,8 @@ impl Air {
     /// Returns the number of bytes in memory.
     pub fn memory(&self) -> Bytes {
         let law = match &self.law {
-            Law::Window(window) => size_of::<Window>() + window.control.memory(),
-            Law::Turns(turns) => size_of::<Turns>() + turns.estimate.memory(),
+            SendingRule::Window(window) => size_of::<Window>() + window.control.memory(),
+            SendingRule::Turns(turns) => size_of::<Turns>() + turns.estimate.memory(),
         };
         Bytes::from(size_of::<Self>() + law)
     }
@@ -276,16 +276,16 @@ impl Air {
     /// Returns true if others seem to fill the queue of the hop.
     pub fn is_contended(&self) -> bool {
         match &self.law {
-            Law::Window(window) => window.control.is_competing(),
-            Law::Turns(_) => false,
+            SendingRule::Window(window) => window.control.is_competing(),
+            SendingRule::Turns(_) => false,
         }
     }
 
     /// Returns the time that frames wait in the hop.
     pub fn queueing(&self) -> Duration {
         match &self.law {
-            Law::Window(window) => window.control.queueing(),
-            Law::Turns(turns) => turns.estimate.queueing(),
+            SendingRule::Window(window) => window.control.queueing(),
+            SendingRule::Turns(turns) => turns.estimate.queueing(),
         }
     }
 }

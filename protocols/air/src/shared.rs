@@ -27,12 +27,12 @@ pub struct SharedAir {
     offered: bool,
     /// Number of bytes sent so far.
     used: u64,
-    lines: Vec<Line>,
+    lines: Vec<DestinationState>,
 }
 
 /// State of one destination.
 #[derive(Debug, Default)]
-struct Line {
+struct DestinationState {
     /// Waiting bytes with the time at which they came, oldest first.
     came: VecDeque<(Instant, u64)>,
     bytes: u64,
@@ -65,7 +65,7 @@ pub struct Turn {
     pub elsewhere: Bytes,
 }
 
-impl Line {
+impl DestinationState {
     /// Sets the number of waiting bytes; returns the time at which the oldest came.
     fn waits(&mut self, now: Instant, bytes: u64) -> Instant {
         if bytes > self.bytes {
@@ -111,7 +111,10 @@ impl SharedAir {
             halved: Instant::ZERO,
             offered: false,
             used: 0,
-            lines: weights.iter().map(|_| Line::default()).collect(),
+            lines: weights
+                .iter()
+                .map(|_| DestinationState::default())
+                .collect(),
         }
     }
 

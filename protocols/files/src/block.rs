@@ -54,14 +54,14 @@ pub(crate) struct Cost {
 
 /// Measurements of blocks of one size.
 #[derive(Debug, Clone, Copy, Default)]
-struct Known {
+struct SizeStatistics {
     blocks: u32,
     losses: u32,
     /// Time until the reply to a block that is not lost.
     time: Option<Duration>,
 }
 
-impl Known {
+impl SizeStatistics {
     fn halve(&mut self) {
         self.blocks /= 2;
         self.losses /= 2;
@@ -74,7 +74,7 @@ pub(crate) struct BlockChoice {
     rule: BlockSize,
     /// The present size, as an index: the number of times that 1,024 is doubled.
     size: usize,
-    known: [Known; SIZES],
+    known: [SizeStatistics; SIZES],
     /// Delay of a block by one loss.
     wait: Option<Duration>,
     answers: u32,
@@ -104,7 +104,7 @@ impl BlockChoice {
         Self {
             rule,
             size: (begin / BLOCK_MIN).ilog2() as usize,
-            known: [Known::default(); SIZES],
+            known: [SizeStatistics::default(); SIZES],
             wait: None,
             answers: 0,
             rounds: 0,

@@ -29,15 +29,15 @@ use crate::{
     Request, ServerLimits, Ticket,
 };
 use alarms::{Alarm, Alarms};
-use ask::Sent;
-use request::{Running, Stage};
+use ask::PendingCall;
+use request::{ActiveRequest, Stage};
 
 /// Approximate limit of the files and directories that are remembered.
 const NODES_MAX: usize = 65_536;
 
 /// An open file.
 #[derive(Debug, Clone)]
-struct Opening {
+struct OpenHandle {
     file: FileHandle,
     caller: Arc<Credentials>,
     /// Number of write errors that were reported at this opening, or occurred before it.
@@ -53,11 +53,11 @@ pub struct Client {
     config: Config,
     server: ServerLimits,
     calls: Calls,
-    requests: BTreeMap<Ticket, Running>,
+    requests: BTreeMap<Ticket, ActiveRequest>,
     nodes: BTreeMap<FileHandle, Node>,
     openings: Openings,
     blocks: Blocks,
-    written: Written,
+    written: UnsafeData,
     alarms: Alarms,
     /// Source of unique values: verifiers of CREATE, names of removed files.
     unique: RandomStream,
@@ -70,7 +70,7 @@ pub struct Client {
 struct Calls {
     rpc: rpc::Client,
     /// Calls that wait for their replies.
-    sent: BTreeMap<u64, Sent>,
+    sent: BTreeMap<u64, PendingCall>,
     /// Number of calls made so far.
     made: u64,
 }
@@ -78,7 +78,7 @@ struct Calls {
 /// The open files.
 #[derive(Debug, Clone, Default)]
 struct Openings {
-    open: BTreeMap<OpenFile, Opening>,
+    open: BTreeMap<OpenFile, OpenHandle>,
     /// Number of files opened so far.
     made: u64,
 }
@@ -96,7 +96,7 @@ struct Blocks {
 
 /// Written bytes that the server may still lose.
 #[derive(Debug, Clone, Default)]
-struct Written {
+struct UnsafeData {
     /// Files that have such bytes.
     unsafe_files: BTreeSet<FileHandle>,
     /// Number of such bytes.
@@ -140,7 +140,7 @@ impl Client {
             requests: BTreeMap::new(),
             nodes: BTreeMap::new(),
             openings: Openings::default(),
-            written: Written::default(),
+            written: UnsafeData::default(),
             alarms: Alarms::default(),
             unique: RandomStream::named(seed, "files"),
             outputs: VecDeque::new(),
@@ -202,7 +202,7 @@ impl Client {
         }
         let before = self
             .requests
-            .insert(ticket, Running::new(caller, operation));
+            .insert(ticket, ActiveRequest::new(caller, operation));
         assert!(before.is_none(), "{ticket:?} names two requests");
         self.begin(now, ticket);
     }

@@ -39,7 +39,7 @@ pub(crate) struct Changes {
 
 /// Result of a name in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Leads {
+pub(crate) enum NameLookup {
     /// Not cached: ask the server.
     Unknown,
     /// There is no such name.
@@ -77,7 +77,7 @@ pub(crate) struct Flusher {
 
 /// Progress of a request that changes the size of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Barrier {
+pub(crate) enum SizeChange {
     /// Earlier writes are sent, and no new ones are accepted.
     Draining,
     /// Its call is in flight: nothing is sent.
@@ -94,7 +94,7 @@ pub(crate) struct Content {
     /// Writes that wait for others, or for room.
     pub(crate) writers: VecDeque<Ticket>,
     /// Requests that change the size: while there are any, writes wait.
-    pub(crate) barriers: BTreeMap<Ticket, Barrier>,
+    pub(crate) barriers: BTreeMap<Ticket, SizeChange>,
     pub(crate) ahead: ReadAhead,
     pub(crate) sending: WriteOut,
     pub(crate) errors: WriteErrors,
@@ -144,7 +144,7 @@ impl Content {
     pub(crate) fn is_changing(&self) -> bool {
         self.barriers
             .values()
-            .any(|barrier| *barrier == Barrier::Changing)
+            .any(|barrier| *barrier == SizeChange::Changing)
     }
 
     /// Removes a request that no longer waits.
@@ -327,11 +327,11 @@ impl Node {
     }
 
     /// Returns the file of a name, if it is cached.
-    pub(crate) fn name(&self, now: Instant, name: &[u8]) -> Leads {
+    pub(crate) fn name(&self, now: Instant, name: &[u8]) -> NameLookup {
         match self.names.get(name).filter(|_| self.fresh(now).is_some()) {
-            Some(Some(file)) => Leads::To(*file),
-            Some(None) => Leads::Nowhere,
-            None => Leads::Unknown,
+            Some(Some(file)) => NameLookup::To(*file),
+            Some(None) => NameLookup::Nowhere,
+            None => NameLookup::Unknown,
         }
     }
 

@@ -41,14 +41,14 @@ pub(super) enum Parent {
 }
 
 /// The mount that was requested.
-pub(super) struct Wanted {
+pub(super) struct MountRequest {
     pub(super) url: Url,
     server: Server,
     pub(super) point: PathBuf,
     pub(super) options: Options,
 }
 
-impl Wanted {
+impl MountRequest {
     /// Creates the request from the URL and the options.
     pub(super) fn new(url: &OsStr, point: PathBuf, options: Options) -> Result<Self, Failure> {
         let url = parse_url(url).map_err(Failure::setting)?;
@@ -63,7 +63,7 @@ impl Wanted {
 }
 
 /// Mounts, and serves the mount until it ends.
-pub(super) fn run(wanted: Wanted, parent: Parent) -> Result<(), Failure> {
+pub(super) fn run(wanted: MountRequest, parent: Parent) -> Result<(), Failure> {
     log::start()?;
     let (sender, news) = channel();
     let signalled = sender.clone();
@@ -186,7 +186,7 @@ fn undo(point: &Path, failure: Failure) -> Failure {
 
 /// Connects; in the background, with as many attempts as needed.
 fn reach(
-    wanted: &Wanted,
+    wanted: &MountRequest,
     options: &ConnectOptions,
     terminal: &mut Terminal,
     news: &Receiver<MountEvent>,

@@ -10,10 +10,10 @@ use files::ask;
 use rpc::message::Credentials;
 use runtime::files::{CallError, Connection, Event};
 use runtime::mount::Mounted;
-use runtime::mount::control::{Question, Requester};
+use runtime::mount::control::{Query, Requester};
 
 use super::answer::{Outcome, Status};
-use super::daemon::Wanted;
+use super::daemon::MountRequest;
 use super::page;
 use crate::failure::Failure;
 
@@ -26,7 +26,7 @@ const ENDING: Duration = Duration::from_secs(1);
 /// An event of a mount.
 pub(super) enum MountEvent {
     /// A request on the control socket.
-    Asked(Question, Requester),
+    Asked(Query, Requester),
     /// A signal that requests the end.
     Signal,
     /// The file system is not mounted anywhere any more.
@@ -51,7 +51,7 @@ pub(super) enum Purpose {
 
 /// The main loop of a mount's process.
 pub(super) struct MountProcess {
-    pub(super) wanted: Wanted,
+    pub(super) wanted: MountRequest,
     pub(super) connection: Connection,
     pub(super) caller: Arc<Credentials>,
     pub(super) mounted: Mounted,
@@ -116,10 +116,10 @@ impl MountProcess {
 
     fn hear(&self, news: MountEvent, progress: &mut Progress) -> Next {
         match news {
-            MountEvent::Asked(Question::Status, asker) => asker.answer(&self.status()),
-            MountEvent::Asked(Question::Sync, asker) => self.sync(Purpose::Sync(asker)),
-            MountEvent::Asked(Question::Unmount, asker) => self.sync(Purpose::Unmount(asker)),
-            MountEvent::Asked(Question::Discard, asker) => {
+            MountEvent::Asked(Query::Status, asker) => asker.answer(&self.status()),
+            MountEvent::Asked(Query::Sync, asker) => self.sync(Purpose::Sync(asker)),
+            MountEvent::Asked(Query::Unmount, asker) => self.sync(Purpose::Unmount(asker)),
+            MountEvent::Asked(Query::Discard, asker) => {
                 let lost = page::unsafe_data(&self.status());
                 match self.discard() {
                     Ok(()) => {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use runtime::mount::control::{Question, ask};
+use runtime::mount::control::{Query, ask};
 use serde::Serialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::setting("name what to mount, and where"));
     };
     let options = Options::parse(&arguments.options)?;
-    let wanted = daemon::Wanted::new(url, place::directory(point)?, options)?;
+    let wanted = daemon::MountRequest::new(url, place::directory(point)?, options)?;
     match (arguments.foreground, arguments.child) {
         (true, _) => daemon::run(wanted, daemon::Parent::None),
         (false, true) => daemon::run(wanted, daemon::Parent::Waits),
@@ -130,7 +130,7 @@ fn list(json: bool) -> Result<(), Failure> {
     let all = mounted.into_iter().map(|one| {
         let socket = place::socket(one.device);
         Listed {
-            answers: ask::<IgnoredAny>(&socket, Question::Status, Some(PATIENCE)).is_ok(),
+            answers: ask::<IgnoredAny>(&socket, Query::Status, Some(PATIENCE)).is_ok(),
             point: one.point.to_string_lossy().into(),
             source: one.source,
         }
@@ -163,7 +163,7 @@ pub(crate) struct SyncArguments {
 pub(crate) fn run_sync(arguments: &SyncArguments) -> Result<(), Failure> {
     let place = Place::find(&arguments.point)?;
     let outcome =
-        ask(&place.socket, Question::Sync, None).map_err(|error| place.unanswered(&error))?;
+        ask(&place.socket, Query::Sync, None).map_err(|error| place.unanswered(&error))?;
     match outcome {
         Outcome::Failed { error } => Err(Failure::broken(format!(
             "{}: not all is safe: {error}",

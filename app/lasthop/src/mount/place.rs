@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use edges::fuse::Mounted;
-use runtime::mount::control::{Question, ask};
+use runtime::mount::control::{Query, ask};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::failure::Failure;
@@ -70,7 +70,7 @@ impl Place {
 
     /// Requests the status from its process.
     pub(super) fn status<S: DeserializeOwned>(&self) -> Result<S, Failure> {
-        ask(&self.socket, Question::Status, Some(super::PATIENCE))
+        ask(&self.socket, Query::Status, Some(super::PATIENCE))
             .map_err(|error| self.unanswered(&error))
     }
 
@@ -110,7 +110,7 @@ impl Place {
     pub(super) fn is_abandoned(&self) -> bool {
         let gone = [io::ErrorKind::NotFound, io::ErrorKind::ConnectionRefused];
         let patience = Some(super::PATIENCE);
-        ask::<IgnoredAny>(&self.socket, Question::Status, patience)
+        ask::<IgnoredAny>(&self.socket, Query::Status, patience)
             .is_err_and(|error| gone.contains(&error.kind()))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use clap::Args;
-use runtime::mount::control::{Question, ask};
+use runtime::mount::control::{Query, ask};
 
 use super::answer::{Outcome, Status};
 use super::page;
@@ -46,9 +46,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return place.remove();
     }
     let question = if arguments.discard {
-        Question::Discard
+        Query::Discard
     } else {
-        Question::Unmount
+        Query::Unmount
     };
     interrupt::watch(|_| ())?;
     let (sender, receiver) = channel();

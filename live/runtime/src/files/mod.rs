@@ -30,7 +30,7 @@ mod status;
 mod stream;
 
 pub use connect::{
-    ConnectError, ConnectOptions, Largest, Root, Server, Silence, Transport, connect,
+    ConnectError, ConnectOptions, Largest, ProgramError, Root, Server, Transport, connect,
 };
 pub use connection::{CallError, Connection};
 pub use link::Protocol;

@@ -1,6 +1,6 @@
 //! The control socket of a mount: a Unix stream socket for queries and commands to its process.
 //!
-//! A query is one line, one of the names of [`Question`]; the reply is one line of JSON, which may come late.
+//! A query is one line, one of the names of [`Query`]; the reply is one line of JSON, which may come late.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A query or command to a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Question {
+pub enum Query {
     /// Query of its status.
     Status,
     /// Flush of all written data to stable storage.
@@ -32,7 +32,7 @@ pub enum Question {
     Discard,
 }
 
-impl Question {
+impl Query {
     const ALL: [Self; 4] = [Self::Status, Self::Sync, Self::Unmount, Self::Discard];
 
     /// Returns the name of the query.
@@ -77,7 +77,7 @@ impl Control {
     /// An error names the path; `AddrInUse` if a living process answers there.
     pub fn start(
         path: &Path,
-        mut asked: impl FnMut(Question, Requester) + Send + 'static,
+        mut asked: impl FnMut(Query, Requester) + Send + 'static,
     ) -> io::Result<Self> {
         let socket = SocketFile::bind(path, 0o600, "control")?;
         let waiter = Waiter::new()?;
@@ -100,19 +100,19 @@ impl Control {
 }
 
 /// Reads a query; replies to an unknown one itself.
-fn hear(stream: UnixStream) -> io::Result<Option<(Question, Requester)>> {
+fn hear(stream: UnixStream) -> io::Result<Option<(Query, Requester)>> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = String::new();
     BufReader::new((&stream).take(LONGEST_QUESTION as u64)).read_line(&mut line)?;
     let name = line.trim();
-    let known = Question::ALL.into_iter().find(|known| known.name() == name);
+    let known = Query::ALL.into_iter().find(|known| known.name() == name);
     let asker = Requester(stream);
     if let Some(question) = known {
         return Ok(Some((question, asker)));
     }
-    let names = Question::ALL.map(Question::name).join(", ");
+    let names = Query::ALL.map(Query::name).join(", ");
     let error = format!("unknown question; known: {names}");
     asker.answer(&serde_json::json!({ "error": error }));
     Ok(None)
@@ -126,7 +126,7 @@ fn hear(stream: UnixStream) -> io::Result<Option<(Question, Requester)>> {
 /// ended without a reply, `InvalidData` if the reply is not an `A`.
 pub fn ask<A: DeserializeOwned>(
     path: &Path,
-    question: Question,
+    question: Query,
     patience: Option<Duration>,
 ) -> io::Result<A> {
     control::ask(path, question.name(), patience)
@@ -150,7 +150,7 @@ mod tests {
             sender.send((question, asker)).unwrap();
         });
         let control = control.unwrap();
-        for question in Question::ALL {
+        for question in Query::ALL {
             let asked = path.clone();
             let asking = thread::spawn(move || ask::<Value>(&asked, question, None).unwrap());
             let (heard, asker) = questions.recv().unwrap();
@@ -160,7 +160,7 @@ mod tests {
             assert_eq!(asking.join().unwrap()["question"], question.name());
         }
         drop(control);
-        let gone = ask::<Value>(&path, Question::Status, None).unwrap_err();
+        let gone = ask::<Value>(&path, Query::Status, None).unwrap_err();
         assert_eq!(gone.kind(), io::ErrorKind::NotFound);
     }
 

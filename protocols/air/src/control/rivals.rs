@@ -89,7 +89,7 @@ pub(crate) struct Test {
 
 /// A long step between two consecutive waits, in microseconds.
 #[derive(Debug, Clone, Copy)]
-struct Leap {
+struct DelayStep {
     at: Instant,
     from: i64,
     to: i64,
@@ -126,7 +126,7 @@ pub(crate) struct Rivals {
     shallowest: Extreme,
     deepest: Extreme,
     /// The latest long step between two consecutive waits.
-    leap: Option<Leap>,
+    leap: Option<DelayStep>,
     former: i64,
     watched_since: Option<Instant>,
     is_draining: bool,
@@ -175,7 +175,7 @@ impl Rivals {
         let from = std::mem::replace(&mut self.former, view.wait);
         if view.wait - from > (view.frame_time * LEAP_FRAMES).as_micros() as i64 {
             let to = view.wait;
-            self.leap = Some(Leap { at: now, from, to });
+            self.leap = Some(DelayStep { at: now, from, to });
         }
         if view.wait < view.empty {
             self.empty_at = now;

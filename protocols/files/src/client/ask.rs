@@ -36,21 +36,21 @@ pub(super) enum Purpose {
 }
 
 /// The encoded arguments of a call.
-pub(super) struct Encoded {
+pub(super) struct EncodedCall {
     pub(super) procedure: Procedure,
     pub(super) arguments: Bytes,
 }
 
 /// A call without a reply so far.
 #[derive(Debug, Clone)]
-pub(super) struct Sent {
+pub(super) struct PendingCall {
     pub(super) purpose: Purpose,
     pub(super) procedure: Procedure,
 }
 
 /// The result of a call.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct CallReply {
     /// Number of the call.
     pub(super) call: u64,
     pub(super) procedure: Procedure,
@@ -62,7 +62,7 @@ pub(super) struct Told {
     pub(super) since_last: Duration,
 }
 
-impl Told {
+impl CallReply {
     /// Decodes the reply to `R`.
     pub(super) fn outcome<R: nfs::Request>(&self) -> Result<nfs::Answer<'_, R>, Error> {
         let procedure = self.procedure;
@@ -134,13 +134,13 @@ impl Told {
 }
 
 /// Encodes a call of `request`; `room` is the initial capacity in bytes.
-pub(super) fn encoded<'a, R>(request: &R, room: usize) -> Encoded
+pub(super) fn encoded<'a, R>(request: &R, room: usize) -> EncodedCall
 where
     R: nfs::Request + Value<'a>,
 {
     let mut arguments = Vec::with_capacity(room);
     request.encode(&mut arguments);
-    Encoded {
+    EncodedCall {
         procedure: R::PROCEDURE,
         arguments: arguments.into(),
     }
@@ -152,16 +152,18 @@ impl Client {
         &mut self,
         now: Instant,
         caller: Arc<Credentials>,
-        call: Encoded,
+        call: EncodedCall,
         purpose: Purpose,
     ) -> u64 {
-        let Encoded {
+        let EncodedCall {
             procedure,
             arguments,
         } = call;
         self.calls.made += 1;
         let number = self.calls.made;
-        self.calls.sent.insert(number, Sent { purpose, procedure });
+        self.calls
+            .sent
+            .insert(number, PendingCall { purpose, procedure });
         let request = rpc::Request {
             ticket: Ticket(number),
             procedure: procedure.into(),
@@ -202,10 +204,11 @@ impl Client {
 
     /// Processes the reply to a call.
     pub(super) fn answer(&mut self, now: Instant, answer: rpc::Answer) {
-        let Some(Sent { purpose, procedure }) = self.calls.sent.remove(&answer.ticket.0) else {
+        let Some(PendingCall { purpose, procedure }) = self.calls.sent.remove(&answer.ticket.0)
+        else {
             return;
         };
-        let told = Told {
+        let told = CallReply {
             call: answer.ticket.0,
             procedure,
             transmissions: answer.transmissions,
@@ -239,7 +242,7 @@ impl Client {
     }
 
     /// Processes the reply to a call of a request.
-    fn advance(&mut self, now: Instant, ticket: Ticket, told: &Told) {
+    fn advance(&mut self, now: Instant, ticket: Ticket, told: &CallReply) {
         let Some(running) = self.requests.get(&ticket) else {
             return;
         };
@@ -261,7 +264,12 @@ impl Client {
     }
 
     /// Processes the reply to a request's own call.
-    fn main_answered(&mut self, now: Instant, ticket: Ticket, told: &Told) -> Result<(), Error> {
+    fn main_answered(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        told: &CallReply,
+    ) -> Result<(), Error> {
         let Some(running) = self.requests.get(&ticket) else {
             return Ok(());
         };
@@ -294,7 +302,7 @@ impl Client {
     pub(super) fn note(
         &mut self,
         now: Instant,
-        told: &Told,
+        told: &CallReply,
         file: FileHandle,
         attributes: Option<Attributes>,
     ) -> Result<Option<Attributes>, Error> {
@@ -314,7 +322,7 @@ impl Client {
     pub(super) fn told_attributes(
         &mut self,
         now: Instant,
-        told: &Told,
+        told: &CallReply,
         file: FileHandle,
     ) -> Result<Attributes, Error> {
         let attributes = told.done::<GetAttributes>()?;
@@ -328,7 +336,7 @@ impl Client {
     }
 
     /// Returns true if a request may have been carried out before the reply to its call was made.
-    pub(super) fn is_repeated(&self, ticket: Ticket, told: &Told) -> bool {
+    pub(super) fn is_repeated(&self, ticket: Ticket, told: &CallReply) -> bool {
         let running = self.requests.get(&ticket);
         told.repeated() || running.is_some_and(|running| running.repeated)
     }
@@ -337,7 +345,7 @@ impl Client {
     pub(super) fn note_own(
         &mut self,
         now: Instant,
-        told: &Told,
+        told: &CallReply,
         file: FileHandle,
         data: &WeakCacheData,
     ) {

@@ -3,10 +3,10 @@
 use nfs::{Commit, FileHandle};
 use units::Instant;
 
-use super::ask::{self, Purpose, Told};
+use super::ask::{self, CallReply, Purpose};
 use super::request::Stage;
 use super::{AGAIN_AFTER, Alarm, Client};
-use crate::node::{Barrier, Flusher};
+use crate::node::{Flusher, SizeChange};
 use crate::{Error, OpenFile, Operation, Reply, Ticket};
 
 impl Client {
@@ -217,7 +217,7 @@ impl Client {
         &mut self,
         now: Instant,
         file: FileHandle,
-        told: &Told,
+        told: &CallReply,
         wants_time: bool,
     ) {
         let calls = self.calls.made;
@@ -255,7 +255,7 @@ impl Client {
     /// Holds a file's writers while a request changes its size.
     pub(super) fn hold_writers(&mut self, ticket: Ticket, file: FileHandle) {
         let barriers = &mut self.node(file).content.barriers;
-        barriers.insert(ticket, Barrier::Draining);
+        barriers.insert(ticket, SizeChange::Draining);
         if let Some(running) = self.requests.get_mut(&ticket) {
             running.barrier = Some(file);
         }
@@ -265,7 +265,7 @@ impl Client {
     /// too.
     pub(super) fn hold_all(&mut self, ticket: Ticket, file: FileHandle) {
         let barriers = &mut self.node(file).content.barriers;
-        barriers.insert(ticket, Barrier::Changing);
+        barriers.insert(ticket, SizeChange::Changing);
     }
 
     /// Ends the hold: writers continue.

@@ -6,14 +6,14 @@ use nfs::{CookieVerifier, FileHandle, ListedName, ReadDirectory, ReadDirectoryPl
 use units::Instant;
 
 use super::Client;
-use super::ask::Told;
+use super::ask::CallReply;
 use super::request::Stage;
 use crate::config::BLOCK_MAX;
 use crate::{Error, Found, ListPlace, Listed, Page, Reply, Ticket};
 
 /// Returns the place behind `cookie`, or an error if there can be none.
 fn next_place(
-    told: &Told,
+    told: &CallReply,
     verifier: CookieVerifier,
     cookie: Result<Option<u64>, Implausible>,
 ) -> Result<Option<ListPlace>, Error> {
@@ -29,7 +29,7 @@ impl Client {
         ticket: Ticket,
         directory: FileHandle,
         from: ListPlace,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let plus = told.procedure == nfs::Procedure::ReadDirectoryPlus;
         let page = if plus {
@@ -59,7 +59,12 @@ impl Client {
         Ok(())
     }
 
-    fn page(&mut self, now: Instant, directory: FileHandle, told: &Told) -> Result<Page, Error> {
+    fn page(
+        &mut self,
+        now: Instant,
+        directory: FileHandle,
+        told: &CallReply,
+    ) -> Result<Page, Error> {
         let page = told.done::<ReadDirectory>()?;
         self.note(now, told, directory, page.attributes)?;
         let verifier = page.verifier;
@@ -84,7 +89,7 @@ impl Client {
         &mut self,
         now: Instant,
         directory: FileHandle,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<Page, Error> {
         let page = told.done::<ReadDirectoryPlus>()?;
         self.note(now, told, directory, page.attributes)?;

@@ -5,30 +5,30 @@ use nfs::{FileHandle, Procedure, ReadLink, Status};
 use units::Instant;
 
 use super::Client;
-use super::ask::Told;
+use super::ask::CallReply;
 use super::request::Stage;
-use crate::node::Leads;
+use crate::node::NameLookup;
 use crate::{Entry, Error, Found, Operation, Reply, Ticket};
 
 impl Client {
     pub(super) fn look_up(&mut self, now: Instant, ticket: Ticket, entry: &Entry) {
         let directory = self.nodes.get(&entry.directory());
         let name = entry.name().bytes();
-        let leads = directory.map_or(Leads::Unknown, |node| node.name(now, name));
+        let leads = directory.map_or(NameLookup::Unknown, |node| node.name(now, name));
         match leads {
-            Leads::To(file) => {
+            NameLookup::To(file) => {
                 if let Some(attributes) = self.fresh(now, file) {
                     self.end(ticket, Ok(Reply::Found(Found { file, attributes })));
                     return;
                 }
             }
-            Leads::Nowhere => {
+            NameLookup::Nowhere => {
                 let procedure = Procedure::LookUp;
                 let status = Status::NoEntry;
                 self.end(ticket, Err(Error::Refused { procedure, status }));
                 return;
             }
-            Leads::Unknown => {}
+            NameLookup::Unknown => {}
         }
         self.ask(now, ticket, Stage::Main);
     }
@@ -38,7 +38,7 @@ impl Client {
         &mut self,
         now: Instant,
         entry: &Entry,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(FileHandle, Option<Found>), Error> {
         let directory = entry.directory();
         let name = Bytes::copy_from_slice(entry.name().bytes());
@@ -68,7 +68,7 @@ impl Client {
         now: Instant,
         ticket: Ticket,
         entry: &Entry,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         match self.found(now, entry, told)? {
             (_, Some(found)) => self.end(ticket, Ok(Reply::Found(found))),
@@ -83,7 +83,7 @@ impl Client {
         now: Instant,
         ticket: Ticket,
         file: FileHandle,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let attributes = self.told_attributes(now, told, file)?;
         self.has_made(now, ticket, Found { file, attributes });
@@ -117,7 +117,7 @@ impl Client {
         now: Instant,
         ticket: Ticket,
         file: FileHandle,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let calls = self.calls.made;
         self.node(file).change_ended(told.call, calls);
@@ -148,7 +148,7 @@ impl Client {
         now: Instant,
         ticket: Ticket,
         link: FileHandle,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let target = told.done::<ReadLink>()?;
         self.note(now, told, link, target.attributes)?;

@@ -5,14 +5,14 @@ use nfs::{Created, FileHandle, FileType, Outcome, Procedure, ReadLink, Status, W
 use units::Instant;
 
 use super::Client;
-use super::ask::Told;
-use super::request::{Running, Stage};
+use super::ask::CallReply;
+use super::request::{ActiveRequest, Stage};
 use crate::{Entry, Error, Found, Operation, Reply, Ticket};
 
 /// Result of a call that makes something.
 type Made = Outcome<Created, WeakCacheData>;
 
-fn outcome(told: &Told, operation: &Operation) -> Result<Made, Error> {
+fn outcome(told: &CallReply, operation: &Operation) -> Result<Made, Error> {
     match operation {
         Operation::MakeDirectory { .. } => told.outcome::<nfs::MakeDirectory<'_>>(),
         Operation::MakeSymbolicLink { .. } => told.outcome::<nfs::MakeSymbolicLink<'_>>(),
@@ -44,7 +44,12 @@ fn kind(operation: &Operation) -> FileType {
 
 impl Client {
     /// Processes the reply to the call that makes a directory, symbolic link, node or file.
-    pub(super) fn made(&mut self, now: Instant, ticket: Ticket, told: &Told) -> Result<(), Error> {
+    pub(super) fn made(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        told: &CallReply,
+    ) -> Result<(), Error> {
         let Some(running) = self.requests.get(&ticket) else {
             return Ok(());
         };
@@ -79,7 +84,7 @@ impl Client {
         now: Instant,
         ticket: Ticket,
         status: Status,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let refused = told.refused(status);
         let repeated = self.is_repeated(ticket, told);
@@ -108,7 +113,7 @@ impl Client {
         &mut self,
         now: Instant,
         ticket: Ticket,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let Some(running) = self.requests.get(&ticket) else {
             return Ok(());
@@ -179,10 +184,10 @@ impl Client {
         now: Instant,
         ticket: Ticket,
         found: Found,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let there = told.done::<ReadLink>()?.path;
-        let is_mine = |running: &Running| match &running.operation {
+        let is_mine = |running: &ActiveRequest| match &running.operation {
             Operation::MakeSymbolicLink { target, .. } => there.bytes() == target,
             _ => false,
         };
@@ -219,7 +224,7 @@ impl Client {
         now: Instant,
         ticket: Ticket,
         found: Found,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let file = found.file;
         let Some(running) = self.requests.get_mut(&ticket) else {
@@ -252,7 +257,7 @@ impl Client {
         ticket: Ticket,
         file: FileHandle,
         entry: &Entry,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let outcome = told.outcome::<nfs::Link<'_>>()?;
         let (Outcome::Done(linked) | Outcome::Failed { rest: linked, .. }) = outcome;

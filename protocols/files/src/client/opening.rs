@@ -5,9 +5,9 @@ use std::sync::Arc;
 use nfs::{CreateVerifier, FileHandle, FileType, Status};
 use units::Instant;
 
-use super::ask::Told;
-use super::request::{Running, Stage};
-use super::{Client, Opening};
+use super::ask::CallReply;
+use super::request::{ActiveRequest, Stage};
+use super::{Client, OpenHandle};
 use crate::{Error, Found, OpenFile, Operation, Reply, Ticket};
 
 impl Client {
@@ -26,7 +26,7 @@ impl Client {
         now: Instant,
         ticket: Ticket,
         file: FileHandle,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let attributes = self.told_attributes(now, told, file)?;
         match attributes.kind {
@@ -53,7 +53,7 @@ impl Client {
         let open = OpenFile(self.openings.made);
         self.openings.open.insert(
             open,
-            Opening {
+            OpenHandle {
                 file: found.file,
                 caller,
                 errors_told,
@@ -63,7 +63,7 @@ impl Client {
     }
 
     /// Returns the opening with this number; ends the request if there is none.
-    pub(super) fn opening(&mut self, ticket: Ticket, open: OpenFile) -> Option<Opening> {
+    pub(super) fn opening(&mut self, ticket: Ticket, open: OpenFile) -> Option<OpenHandle> {
         let opening = self.openings.open.get(&open).cloned();
         if opening.is_none() {
             self.end(ticket, Err(Error::NotOpen));
@@ -73,7 +73,7 @@ impl Client {
 
     /// Closes a file. Written data are still sent. Data that the server refuses are dropped with the last opening.
     pub(super) fn close(&mut self, now: Instant, ticket: Ticket, open: OpenFile) {
-        let Some(Opening { file, caller, .. }) = self.openings.open.remove(&open) else {
+        let Some(OpenHandle { file, caller, .. }) = self.openings.open.remove(&open) else {
             self.end(ticket, Err(Error::NotOpen));
             return;
         };
@@ -96,7 +96,7 @@ impl Client {
     }
 
     /// Withdraws a request for which nobody waits any more: what it held continues.
-    pub(super) fn withdraw(&mut self, now: Instant, ticket: Ticket, running: &Running) {
+    pub(super) fn withdraw(&mut self, now: Instant, ticket: Ticket, running: &ActiveRequest) {
         let file = match &running.operation {
             Operation::SetAttributes { file, .. } => Some(*file),
             Operation::Create { .. } => running.found.map(|found| found.file),

@@ -5,7 +5,7 @@ use nfs::{FileHandle, Read};
 use std::ops::Range;
 use units::Instant;
 
-use super::ask::{self, Purpose, Told};
+use super::ask::{self, CallReply, Purpose};
 use super::{AGAIN_AFTER, Alarm, Client};
 use crate::config::BLOCK_MIN;
 use crate::node::Reader;
@@ -197,7 +197,7 @@ impl Client {
         now: Instant,
         file: FileHandle,
         asked: u32,
-        told: &Told,
+        told: &CallReply,
         wants_time: bool,
     ) {
         self.blocks.window.ended(told.pace());
@@ -228,7 +228,7 @@ impl Client {
         now: Instant,
         file: FileHandle,
         asked: u32,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<Option<Range<u64>>, Error> {
         let read = told.done::<Read>()?;
         read.check(asked).map_err(|fault| told.implausible(fault))?;

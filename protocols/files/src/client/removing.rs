@@ -6,9 +6,9 @@ use std::sync::Arc;
 use units::Instant;
 
 use super::Client;
-use super::ask::{self, Purpose, Told};
+use super::ask::{self, CallReply, Purpose};
 use super::request::{self, Stage};
-use crate::node::Leads;
+use crate::node::NameLookup;
 use crate::{Entry, Error, Operation, Reply, Ticket};
 
 impl Client {
@@ -16,8 +16,8 @@ impl Client {
     fn known_name(&self, now: Instant, entry: &Entry) -> Option<FileHandle> {
         let directory = self.nodes.get(&entry.directory())?;
         match directory.name(now, entry.name().bytes()) {
-            Leads::To(file) => Some(file),
-            Leads::Unknown | Leads::Nowhere => None,
+            NameLookup::To(file) => Some(file),
+            NameLookup::Unknown | NameLookup::Nowhere => None,
         }
     }
 
@@ -54,7 +54,7 @@ impl Client {
         &mut self,
         now: Instant,
         ticket: Ticket,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let Some(running) = self.requests.get(&ticket) else {
             return Ok(());
@@ -80,7 +80,7 @@ impl Client {
         ticket: Ticket,
         file: FileHandle,
         number: u64,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let Some(running) = self.requests.get(&ticket) else {
             return Ok(());
@@ -120,7 +120,7 @@ impl Client {
     }
 
     /// Processes the removal. If it failed, the file stays: servers usually remove such files some day.
-    pub(super) fn was_removed(&mut self, now: Instant, entry: &Entry, told: &Told) {
+    pub(super) fn was_removed(&mut self, now: Instant, entry: &Entry, told: &CallReply) {
         if let Ok(outcome) = told.outcome::<nfs::Remove<'_>>() {
             let (Outcome::Done(data) | Outcome::Failed { rest: data, .. }) = outcome;
             self.note_own(now, told, entry.directory(), &data);
@@ -132,7 +132,7 @@ impl Client {
         now: Instant,
         ticket: Ticket,
         entry: &Entry,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let outcome = told.outcome::<nfs::Remove<'_>>()?;
         self.entry_gone(now, ticket, entry, outcome, told)
@@ -143,7 +143,7 @@ impl Client {
         now: Instant,
         ticket: Ticket,
         entry: &Entry,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let outcome = told.outcome::<nfs::RemoveDirectory<'_>>()?;
         self.entry_gone(now, ticket, entry, outcome, told)
@@ -155,7 +155,7 @@ impl Client {
         ticket: Ticket,
         entry: &Entry,
         outcome: Outcome<nfs::WeakCacheData, nfs::WeakCacheData>,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let victim = self.known_name(now, entry);
         let (Outcome::Done(data) | Outcome::Failed { rest: data, .. }) = &outcome;
@@ -187,7 +187,7 @@ impl Client {
         &mut self,
         now: Instant,
         ticket: Ticket,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let Some(Operation::Rename { from, to }) = self
             .requests
@@ -231,7 +231,7 @@ impl Client {
         ticket: Ticket,
         from: &Entry,
         to: &Entry,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let outcome = told.outcome::<nfs::Rename<'_>>()?;
         let (Outcome::Done(renamed) | Outcome::Failed { rest: renamed, .. }) = outcome;
@@ -282,7 +282,7 @@ impl Client {
         &mut self,
         now: Instant,
         ticket: Ticket,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let Some(running) = self.requests.get(&ticket) else {
             return Ok(());

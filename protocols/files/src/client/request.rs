@@ -10,7 +10,7 @@ use nfs::{
 };
 use rpc::message::Credentials;
 
-use super::ask::Encoded;
+use super::ask::EncodedCall;
 use crate::{Entry, Found, ListPlace, Operation};
 
 /// Stage of a request.
@@ -44,7 +44,7 @@ pub(super) enum Stage {
 
 /// A request in progress.
 #[derive(Debug, Clone)]
-pub(super) struct Running {
+pub(super) struct ActiveRequest {
     pub(super) caller: Arc<Credentials>,
     pub(super) operation: Operation,
     pub(super) stage: Stage,
@@ -62,7 +62,7 @@ pub(super) struct Running {
     pub(super) repeated: bool,
 }
 
-impl Running {
+impl ActiveRequest {
     pub(super) fn new(caller: Arc<Credentials>, operation: Operation) -> Self {
         Self {
             caller,
@@ -116,7 +116,7 @@ pub(super) struct Paging {
 }
 
 /// Encodes the call of a request at its stage; `None` if it makes none.
-pub(super) fn encode(running: &Running, paging: Paging) -> Option<Encoded> {
+pub(super) fn encode(running: &ActiveRequest, paging: Paging) -> Option<EncodedCall> {
     let mut bytes = Vec::new();
     let mut write = |call: Call<'_>| {
         call.encode(&mut bytes);
@@ -160,7 +160,7 @@ pub(super) fn encode(running: &Running, paging: Paging) -> Option<Encoded> {
             )
         }
     };
-    Some(Encoded {
+    Some(EncodedCall {
         procedure,
         arguments: bytes.into(),
     })
@@ -168,7 +168,7 @@ pub(super) fn encode(running: &Running, paging: Paging) -> Option<Encoded> {
 
 /// Returns the attributes to set after CREATE: all requested ones if CREATE could not carry them, and the times, which
 /// the server may have used to keep the verifier (RFC 1813 §3.3.8). Only the length if the file existed before.
-fn dress(running: &Running, attributes: &NewAttributes) -> NewAttributes {
+fn dress(running: &ActiveRequest, attributes: &NewAttributes) -> NewAttributes {
     let time = |wanted| match wanted {
         SetTime::Keep => SetTime::ServerTime,
         wanted => wanted,
@@ -194,7 +194,7 @@ pub(super) fn doomed_name(number: u64) -> String {
 
 /// Encodes the call that an operation is named after.
 fn main(
-    running: &Running,
+    running: &ActiveRequest,
     paging: Paging,
     write: &mut impl FnMut(Call<'_>) -> Procedure,
 ) -> Option<Procedure> {
@@ -269,7 +269,7 @@ fn set(object: FileHandle, attributes: NewAttributes) -> Call<'static> {
     .into()
 }
 
-fn how(running: &Running, attributes: &NewAttributes) -> CreateHow {
+fn how(running: &ActiveRequest, attributes: &NewAttributes) -> CreateHow {
     match running.verifier {
         Some(verifier) => CreateHow::Exclusive(verifier),
         None => CreateHow::Guarded(*attributes),

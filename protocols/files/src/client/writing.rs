@@ -6,7 +6,7 @@ use rpc::Failure;
 use std::ops::Range;
 use units::Instant;
 
-use super::ask::{self, Purpose, Told};
+use super::ask::{self, CallReply, Purpose};
 use super::{AGAIN_AFTER, Alarm, Client, REFUSED_AFTER};
 use crate::config::BLOCK_MIN;
 use crate::content::Ranges;
@@ -220,7 +220,7 @@ impl Client {
         &mut self,
         now: Instant,
         (file, given, asked): (FileHandle, usize, Stability),
-        told: &Told,
+        told: &CallReply,
         wants_time: bool,
     ) {
         self.blocks.window.ended(told.pace());
@@ -248,7 +248,7 @@ impl Client {
         file: FileHandle,
         given: usize,
         asked: Stability,
-        told: &Told,
+        told: &CallReply,
     ) -> Result<(), Error> {
         let written = told.done::<Write<'_>>()?;
         written

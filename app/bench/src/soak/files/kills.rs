@@ -26,7 +26,7 @@ pub(super) struct Tally {
 
 /// The writer of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum KillTiming {
+enum Writer {
     /// `lasthop nfs cp`
     Copy,
     /// A program that writes into the mount.
@@ -54,9 +54,9 @@ pub(super) fn run(
             return (tally, Err(fault));
         }
         let way = if tries % 2 == 0 {
-            KillTiming::Mount
+            Writer::Mount
         } else {
-            KillTiming::Copy
+            Writer::Copy
         };
         let name = format!("killed-{tries}");
         let one = one_kill(rig, &mut random, size, way, &name, &mut tally);
@@ -75,7 +75,7 @@ fn one_kill(
     rig: &mut Rig,
     random: &mut Random,
     size: u64,
-    way: KillTiming,
+    way: Writer,
     name: &str,
     tally: &mut Tally,
 ) -> Result<(), Fault> {
@@ -84,11 +84,11 @@ fn one_kill(
     let source = rig.local("source");
     fs::write(&source, &content).map_err(|error| format!("{}: {error}", source.display()))?;
     let (writer, growing) = match way {
-        KillTiming::Copy => {
+        Writer::Copy => {
             let part = rig.exported(&format!(".{name}.lasthop-part"));
             (rig.copy(&source, name), part)
         }
-        KillTiming::Mount => (write(&source, &rig.mounted(name)), rig.exported(name)),
+        Writer::Mount => (write(&source, &rig.mounted(name)), rig.exported(name)),
     };
     let wanted = random.below(length);
     let (before, after) = (random.below(20), random.below(1_500));

@@ -48,7 +48,7 @@ impl Victim {
 
 /// The end that opens a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asker {
+pub(super) enum ConnectionOpener {
     Mobile,
     Fixed,
 }
@@ -160,11 +160,11 @@ impl Rig {
     }
 
     /// Opens a connection between the mobile host and the fixed host.
-    pub(super) fn connect(&self, asker: Asker) -> io::Result<Pair> {
+    pub(super) fn connect(&self, asker: ConnectionOpener) -> io::Result<Pair> {
         let (mobile, fixed) = (&self.hop.mobile, &self.fixed);
         let (asking, asked, address) = match asker {
-            Asker::Mobile => (mobile, fixed, FIXED_ADDRESS),
-            Asker::Fixed => (fixed, mobile, MOBILE_ADDRESS),
+            ConnectionOpener::Mobile => (mobile, fixed, FIXED_ADDRESS),
+            ConnectionOpener::Fixed => (fixed, mobile, MOBILE_ADDRESS),
         };
         // A socket that is opened on a host stays there.
         let listener = asked.run(|| TcpListener::bind((address, 0)));
@@ -174,11 +174,11 @@ impl Rig {
         let opened = opened.map_err(io::Error::other)??;
         let (accepted, _) = listener.accept()?;
         Ok(match asker {
-            Asker::Mobile => Pair {
+            ConnectionOpener::Mobile => Pair {
                 mobile: opened,
                 fixed: accepted,
             },
-            Asker::Fixed => Pair {
+            ConnectionOpener::Fixed => Pair {
                 mobile: accepted,
                 fixed: opened,
             },

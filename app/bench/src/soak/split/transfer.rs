@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::rig::{Asker, Pair};
+use super::rig::{ConnectionOpener, Pair};
 use crate::soak::random::Random;
 use crate::soak::watch::Fault;
 
@@ -23,7 +23,7 @@ pub(super) struct Transfer {
     pub(super) down: bool,
     /// True if its length goes first; otherwise the end of the stream marks its end.
     pub(super) framed: bool,
-    pub(super) asker: Asker,
+    pub(super) asker: ConnectionOpener,
     pub(super) content: Arc<Vec<u8>>,
 }
 
@@ -45,7 +45,7 @@ impl Transfer {
         Self {
             down,
             framed,
-            asker: random.one_of(&[Asker::Mobile, Asker::Fixed]),
+            asker: random.one_of(&[ConnectionOpener::Mobile, ConnectionOpener::Fixed]),
             content: Arc::new(random.bytes(length as usize)),
         }
     }

@@ -12,7 +12,7 @@ use rpc::message::Credentials;
 use rpc::{Class, Client, Failure, Input, Output, Procedure, Request, Ticket};
 use units::{Duration, Instant};
 
-use super::error::Silence;
+use super::error::ProgramError;
 use crate::files::connection::LOOK;
 use crate::files::link::{Link, LinkNews, Route, SOCKET};
 use crate::files::{Protocol, SourcePort};
@@ -39,7 +39,7 @@ pub(crate) struct Caller {
 }
 
 /// A call: procedure, arguments and timeout.
-pub(super) struct Question {
+pub(super) struct PendingCall {
     pub(super) procedure: Procedure,
     pub(super) class: Class,
     pub(super) arguments: Vec<u8>,
@@ -52,8 +52,8 @@ impl Caller {
         protocol: Protocol,
         server: SocketAddr,
         setting: Setting<'_>,
-    ) -> Result<Self, Silence> {
-        let failed = |source| Silence::Socket { protocol, source };
+    ) -> Result<Self, ProgramError> {
+        let failed = |source| ProgramError::Socket { protocol, source };
         let transport = match protocol {
             Protocol::Udp => rpc::Transport::Datagrams,
             Protocol::Tcp => rpc::Transport::Stream,
@@ -95,9 +95,9 @@ impl Caller {
     /// Makes a call and returns its results.
     pub(super) fn call(
         &mut self,
-        question: Question,
+        question: PendingCall,
         setting: Setting<'_>,
-    ) -> Result<Bytes, Silence> {
+    ) -> Result<Bytes, ProgramError> {
         let begun = clock::monotonic();
         let until = setting.deadline.min(begun + question.patience);
         let ticket = Ticket(self.next_ticket);
@@ -125,9 +125,9 @@ impl Caller {
         begun: Instant,
         until: Instant,
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<Bytes, Silence> {
+    ) -> Result<Bytes, ProgramError> {
         let (protocol, port) = (self.link.protocol(), self.way.server.port());
-        let failed = |source| Silence::Socket { protocol, source };
+        let failed = |source| ProgramError::Socket { protocol, source };
         let (mut ready, mut trouble) = (None, None);
         loop {
             let now = clock::monotonic();
@@ -135,21 +135,21 @@ impl Caller {
                 self.rpc.handle_timeout(now);
             }
             if let Some(result) = self.turn(now, ready, &mut trouble).map_err(failed)? {
-                return result.map_err(|failure| Silence::Failed {
+                return result.map_err(|failure| ProgramError::Failed {
                     protocol,
                     port,
                     failure,
                 });
             }
             if matches!(&trouble, Some(error) if error.kind() == io::ErrorKind::ConnectionRefused) {
-                return Err(Silence::Refused { protocol, port });
+                return Err(ProgramError::Refused { protocol, port });
             }
             if interrupted() {
-                return Err(Silence::Interrupted);
+                return Err(ProgramError::Interrupted);
             }
             if now >= until {
                 let after = Duration::from_millis(now.since(begun).as_millis());
-                return Err(Silence::NoAnswer {
+                return Err(ProgramError::NoAnswer {
                     protocol,
                     port,
                     after,

@@ -10,7 +10,7 @@ use crate::files::Protocol;
 
 /// Reason why a server, or one of its programs, could not be reached.
 #[derive(Debug, thiserror::Error)]
-pub enum Silence {
+pub enum ProgramError {
     /// The port is closed.
     #[error("{protocol} port {port} is closed (connection refused)")]
     Refused {
@@ -60,7 +60,7 @@ pub enum Silence {
     Interrupted,
 }
 
-impl Silence {
+impl ProgramError {
     fn protocol(&self) -> Option<Protocol> {
         match self {
             Self::Refused { protocol, .. }
@@ -97,7 +97,7 @@ pub enum ConnectError {
         /// The host.
         host: String,
         /// Attempts, in order.
-        tried: Vec<Silence>,
+        tried: Vec<ProgramError>,
     },
     /// The service that gives handles cannot be reached.
     #[error("cannot reach the mount service of {host}: {}; {REMEDY_MOUNT}", all(.tried))]
@@ -105,7 +105,7 @@ pub enum ConnectError {
         /// The host.
         host: String,
         /// Attempts, in order.
-        tried: Vec<Silence>,
+        tried: Vec<ProgramError>,
     },
     /// The path is outside of the export that the user names.
     #[error(
@@ -172,7 +172,7 @@ const REMEDY_MOUNT: &str = "check that the server runs MOUNT version 3 and that 
     it listens (mountport=PORT)";
 
 /// Returns a remedy if the NFS service cannot be reached: another transport only if one was not tried.
-fn remedy(tried: &[Silence]) -> String {
+fn remedy(tried: &[ProgramError]) -> String {
     let protocols = [Protocol::Udp, Protocol::Tcp];
     let is_tried = |protocol: &Protocol| tried.iter().any(|one| one.protocol() == Some(*protocol));
     let other = match protocols.iter().find(|protocol| !is_tried(protocol)) {
@@ -186,7 +186,7 @@ fn remedy(tried: &[Silence]) -> String {
     )
 }
 
-fn all(tried: &[Silence]) -> String {
+fn all(tried: &[ProgramError]) -> String {
     let texts: Vec<_> = tried.iter().map(ToString::to_string).collect();
     texts.join("; ")
 }

@@ -16,7 +16,7 @@ use units::Duration;
 use super::driver::{self, Parts};
 use super::{Connection, SourcePort};
 
-pub use error::{ConnectError, Silence};
+pub use error::{ConnectError, ProgramError};
 pub use nfs::url::Transport;
 
 /// Address and options of a file server.

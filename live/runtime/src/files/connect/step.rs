@@ -12,8 +12,8 @@ use nfs::{FileHandle, FileSystemInfo, Limits, List, Path, ServerAbilities, Statu
 use rpc::Class;
 use units::Duration;
 
-use super::caller::{Caller, Question, Setting};
-use super::error::{ConnectError, Silence};
+use super::caller::{Caller, PendingCall, Setting};
+use super::error::{ConnectError, ProgramError};
 use super::export;
 use super::{ConnectOptions, Root, Server, Transport};
 use crate::files::connection::LOOK;
@@ -105,10 +105,10 @@ pub(super) fn reach(
 
 /// Returns the error for the attempts, unless they were interrupted.
 fn unless_cut(
-    failed: impl FnOnce(Vec<Silence>) -> ConnectError,
-) -> impl FnOnce(Vec<Silence>) -> ConnectError {
+    failed: impl FnOnce(Vec<ProgramError>) -> ConnectError,
+) -> impl FnOnce(Vec<ProgramError>) -> ConnectError {
     |tried| match tried.last() {
-        Some(Silence::Interrupted) => ConnectError::Interrupted,
+        Some(ProgramError::Interrupted) => ConnectError::Interrupted,
         _ => failed(tried),
     }
 }
@@ -152,7 +152,7 @@ fn addresses(host: &str, setting: Setting<'_>) -> Result<Vec<IpAddr>, ConnectErr
 
 impl Steps<'_> {
     /// Returns a caller of a program that replies, with the first transport and address that work.
-    fn find(&self, program: Program, addresses: &[IpAddr]) -> Result<Caller, Vec<Silence>> {
+    fn find(&self, program: Program, addresses: &[IpAddr]) -> Result<Caller, Vec<ProgramError>> {
         let mut tried = Vec::new();
         let ways = self
             .protocols
@@ -165,7 +165,7 @@ impl Steps<'_> {
             match self.try_way(program, protocol, address, patience) {
                 Ok(caller) => return Ok(caller),
                 Err(silence) => {
-                    let is_cut = matches!(silence, Silence::Interrupted);
+                    let is_cut = matches!(silence, ProgramError::Interrupted);
                     tried.push(silence);
                     if is_cut {
                         break;
@@ -182,17 +182,17 @@ impl Steps<'_> {
         protocol: Protocol,
         address: IpAddr,
         patience: Duration,
-    ) -> Result<Caller, Silence> {
+    ) -> Result<Caller, ProgramError> {
         let port = match program.known_port {
             Some(port) => port,
             None => match self.ask_port(program, protocol, address) {
                 Ok(port) => port,
-                Err(Silence::Interrupted) => return Err(Silence::Interrupted),
+                Err(ProgramError::Interrupted) => return Err(ProgramError::Interrupted),
                 Err(silence) => program.usual_port.ok_or(silence)?,
             },
         };
         let mut caller = Caller::new(protocol, SocketAddr::new(address, port), self.setting)?;
-        let null = Question {
+        let null = PendingCall {
             procedure: rpc::Procedure {
                 program: program.number,
                 version: program.version,
@@ -218,7 +218,7 @@ impl Steps<'_> {
         program: Program,
         protocol: Protocol,
         address: IpAddr,
-    ) -> Result<u16, Silence> {
+    ) -> Result<u16, ProgramError> {
         let setting = Setting {
             source_port: SourcePort::Any,
             ..self.setting
@@ -231,7 +231,7 @@ impl Steps<'_> {
         };
         let mut arguments = Vec::new();
         GetPort::new(program.number, program.version, transport).encode(&mut arguments);
-        let question = Question {
+        let question = PendingCall {
             procedure: GET_PORT,
             class: Class::Other,
             arguments,
@@ -239,7 +239,7 @@ impl Steps<'_> {
         };
         let results = caller.call(question, setting)?;
         let Ok(Port(Some(port))) = Port::decode(&results, &Limits::USUAL) else {
-            return Err(Silence::NotRegistered { protocol });
+            return Err(ProgramError::NotRegistered { protocol });
         };
         Ok(port.get())
     }
@@ -324,7 +324,7 @@ impl Steps<'_> {
 
     /// Returns the exports that the server lists; none if it does not list them.
     fn exports(&self, mount: &mut Caller) -> Result<Vec<Vec<u8>>, ConnectError> {
-        let question = Question {
+        let question = PendingCall {
             procedure: mount::Procedure::Export.into(),
             class: Class::Other,
             arguments: Vec::new(),
@@ -332,7 +332,7 @@ impl Steps<'_> {
         };
         let results = match mount.call(question, self.setting) {
             Ok(results) => results,
-            Err(Silence::Interrupted) => return Err(ConnectError::Interrupted),
+            Err(ProgramError::Interrupted) => return Err(ConnectError::Interrupted),
             Err(_) => return Ok(Vec::new()),
         };
         let exports = List::<mount::Export<'_>>::decode(&results, &Limits::USUAL);
@@ -401,10 +401,10 @@ impl Steps<'_> {
         caller: &mut Caller,
         procedure: rpc::Procedure,
         arguments: &impl Value<'a>,
-    ) -> Result<Bytes, Vec<Silence>> {
+    ) -> Result<Bytes, Vec<ProgramError>> {
         let mut bytes = Vec::new();
         arguments.encode(&mut bytes);
-        let question = Question {
+        let question = PendingCall {
             procedure,
             class: Class::Other,
             arguments: bytes,
