@@ -1,10 +1,12 @@
 //! IP packets of both versions, with one view of either.
 
+mod numbers;
 mod v4;
 mod v6;
 
 use std::net::IpAddr;
 
+pub use numbers::{Protocol, Version};
 pub(crate) use v4::AtomicHeader;
 pub use v4::{HEADER_LENGTH as IPV4_HEADER_LENGTH, Ipv4Mut, Ipv4View};
 pub(crate) use v6::PlainHeader;
@@ -19,47 +21,6 @@ use crate::udp::{self, UdpView};
 
 /// Initial time to live of our own packets, in hops (IANA's recommended default).
 const INITIAL_TIME_TO_LIVE: u8 = 64;
-
-/// A version of IP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Version {
-    /// IPv4 (RFC 791).
-    V4,
-    /// IPv6 (RFC 8200).
-    V6,
-}
-
-/// Protocol number of the header that follows (IANA "Assigned Internet Protocol Numbers").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Protocol(pub u8);
-
-impl Protocol {
-    /// ICMP for IPv4.
-    pub const ICMP: Self = Self(1);
-    /// TCP.
-    pub const TCP: Self = Self(6);
-    /// UDP.
-    pub const UDP: Self = Self(17);
-    /// `ICMPv6`.
-    pub const ICMP_V6: Self = Self(58);
-
-    const IPV6_HOP_BY_HOP: Self = Self(0);
-    const IPV6_ROUTING: Self = Self(43);
-    const IPV6_FRAGMENT: Self = Self(44);
-    const AUTHENTICATION: Self = Self(51);
-    const IPV6_DESTINATION: Self = Self(60);
-
-    fn is_ipv6_extension(self) -> bool {
-        matches!(
-            self,
-            Self::IPV6_HOP_BY_HOP
-                | Self::IPV6_ROUTING
-                | Self::IPV6_FRAGMENT
-                | Self::AUTHENTICATION
-                | Self::IPV6_DESTINATION
-        )
-    }
-}
 
 /// The ECN field: the marks that a queue on the path may set, or has set (RFC 3168).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -15,12 +15,13 @@ use std::ops::BitOr;
 use units::SeqNumber;
 
 pub(crate) use clamp::place_of_larger_size;
+pub use headers::PAYLOAD_MAX;
 pub use option_bytes::OptionBytes;
 pub use options::{SackBlock, SackBlocks, TcpOption, TcpOptions};
 pub use ranges::{SackRanges, SeqRange};
 pub use refusal::{connection_challenged, connection_refused};
 pub use segment_options::{AirLoss, TcpSegmentOptions, Timestamps};
-pub use value::{NoTcpSegment, PAYLOAD_MAX, TcpSegment};
+pub use value::{NoTcpSegment, TcpSegment};
 
 use crate::field::{read_u16, read_u32};
 use crate::malformed::{Header, Malformed, require};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Duration, Instant};
 
 use crate::streams::StreamStatus;
-use crate::tcp::TcpMethod;
+use crate::tcp::{TcpMethod, TcpStatus};
 
 /// The state of the hop, as one end sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,30 +48,6 @@ pub struct Status {
     pub path_mtu_inwards_bytes: Option<usize>,
     /// Counters since the start.
     pub stats: Stats,
-}
-
-/// Method of TCP, and the counters of snoop.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TcpStatus {
-    /// Method of its repair.
-    pub method: TcpMethod,
-    /// Bytes in snoop's cache at this end.
-    pub cached: Bytes,
-    /// Counters of the agent, at the gateway.
-    pub agent: Option<snoop::Counters>,
-    /// Counters of its counterpart, at the mobile host.
-    pub mobile: Option<snoop::MobileCounters>,
-}
-
-impl TcpStatus {
-    pub(crate) fn of(method: TcpMethod) -> Self {
-        Self {
-            method,
-            cached: Bytes::ZERO,
-            agent: None,
-            mobile: None,
-        }
-    }
 }
 
 impl Status {

@@ -10,8 +10,6 @@ use wire::ip::Version;
 use wire::packet::Packet;
 use wire::segment::Segments;
 
-use crate::status::TcpStatus;
-
 /// Bytes of a frame beside a packet of the plain lane: its header, the fields of the chunk and the record, and an
 /// acknowledgement of usual size.
 const AROUND: usize = 48;
@@ -55,6 +53,30 @@ pub struct TcpConfig {
     pub at_gateway: bool,
     /// Limit on snoop's cache at this end.
     pub cache: Bytes,
+}
+
+/// Method of TCP, and the counters of snoop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TcpStatus {
+    /// Method of its repair.
+    pub method: TcpMethod,
+    /// Bytes in snoop's cache at this end.
+    pub cached: Bytes,
+    /// Counters of the agent, at the gateway.
+    pub agent: Option<snoop::Counters>,
+    /// Counters of its counterpart, at the mobile host.
+    pub mobile: Option<snoop::MobileCounters>,
+}
+
+impl TcpStatus {
+    pub(crate) fn of(method: TcpMethod) -> Self {
+        Self {
+            method,
+            cached: Bytes::ZERO,
+            agent: None,
+            mobile: None,
+        }
+    }
 }
 
 /// Inputs of a [`TcpLane`].

@@ -1,6 +1,5 @@
 //! The process of a mount: from the URL to a working file system.
 
-use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,8 +12,7 @@ use nfs::url::Url;
 use nfs::{FileHandle, FileType};
 use rpc::message::Credentials;
 use runtime::files::{
-    CallError, ConnectError, ConnectOptions, Connection, ResolveError, Resolver, Root, Server,
-    connect,
+    CallError, ConnectError, ConnectOptions, Connection, ResolveError, Resolver, Root, connect,
 };
 use runtime::mount::control::Control;
 use runtime::mount::{Mount, Mounted};
@@ -24,7 +22,8 @@ use super::background;
 use super::ending::{MountEvent, MountProcess};
 use super::options::{Durability, Options};
 use super::place;
-use crate::client::{host_name, parse_url, server_of};
+use super::request::MountRequest;
+use crate::client::host_name;
 use crate::failure::Failure;
 use crate::{interrupt, log};
 
@@ -38,28 +37,6 @@ pub(super) enum Parent {
     None,
     /// The foreground process.
     Waits,
-}
-
-/// The mount that was requested.
-pub(super) struct MountRequest {
-    pub(super) url: Url,
-    server: Server,
-    pub(super) point: PathBuf,
-    pub(super) options: Options,
-}
-
-impl MountRequest {
-    /// Creates the request from the URL and the options.
-    pub(super) fn new(url: &OsStr, point: PathBuf, options: Options) -> Result<Self, Failure> {
-        let url = parse_url(url).map_err(Failure::setting)?;
-        let url = options.client.address(&url);
-        Ok(Self {
-            server: server_of(&url).map_err(Failure::setting)?,
-            url,
-            point,
-            options,
-        })
-    }
 }
 
 /// Mounts, and serves the mount until it ends.

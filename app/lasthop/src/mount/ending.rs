@@ -13,8 +13,8 @@ use runtime::mount::Mounted;
 use runtime::mount::control::{Query, Requester};
 
 use super::answer::{Outcome, Status};
-use super::daemon::MountRequest;
 use super::page;
+use super::request::MountRequest;
 use crate::failure::Failure;
 
 /// Time between two reports of a silent server.

@@ -7,6 +7,7 @@ mod ending;
 mod options;
 mod page;
 mod place;
+mod request;
 mod unmount;
 
 use std::ffi::OsString;
@@ -98,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::setting("name what to mount, and where"));
     };
     let options = Options::parse(&arguments.options)?;
-    let wanted = daemon::MountRequest::new(url, place::directory(point)?, options)?;
+    let wanted = request::MountRequest::new(url, place::directory(point)?, options)?;
     match (arguments.foreground, arguments.child) {
         (true, _) => daemon::run(wanted, daemon::Parent::None),
         (false, true) => daemon::run(wanted, daemon::Parent::Waits),

@@ -2,6 +2,7 @@
 
 mod page;
 mod registration;
+mod text;
 mod transport;
 
 use std::io;

@@ -1,13 +1,14 @@
 //! A status as a page for people.
 
-use std::fmt::{Display, Write};
+use std::fmt::Display;
 
 use air::AirStatus;
 use arq::{LossCounts, SentStats};
 use hosts::{PeerStatus, Role};
 use runtime::Status;
-use units::{Bytes, Duration};
+use units::Bytes;
 
+use super::text::{age, line, seconds, some};
 use super::{registration, transport};
 
 /// Returns the page.
@@ -253,32 +254,9 @@ pub(super) fn share(part: u64, whole: u64) -> String {
     format!("{percent:.2} % ({part} of {whole})")
 }
 
-pub(super) fn some(count: u64, what: &str) -> Option<String> {
-    (count > 0).then(|| format!("{count} {what}"))
-}
-
-pub(super) fn line(page: &mut String, name: &str, content: &str) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(page, "{name:<17} {content}");
-}
-
 /// Returns the measured value as text, or that there is none yet.
 fn measured(value: Option<impl Display>) -> String {
     value.map_or_else(|| "not measured yet".into(), |value| value.to_string())
-}
-
-/// Returns a span in the form of ages on the page.
-pub(super) fn seconds(span: Duration) -> String {
-    age(span.as_millis() / 1000)
-}
-
-fn age(seconds: u64) -> String {
-    let (minutes, hours) = (seconds / 60, seconds / 3600);
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{minutes} min {} s", seconds % 60),
-        _ => format!("{hours} h {} min", minutes % 60),
-    }
 }
 
 #[cfg(test)]
@@ -286,7 +264,7 @@ mod tests {
     use arq::BURST_CLASSES;
     use association::TcpMethod;
     use serde_json::Value;
-    use units::{BitRate, Probability};
+    use units::{BitRate, Duration, Probability};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use hosts::Registration;
 
-use super::page::seconds;
+use super::text::seconds;
 
 /// Describes the time since the peer arrived or left; `None` if it was never here.
 pub(super) fn describe(registration: &Registration) -> Option<String> {

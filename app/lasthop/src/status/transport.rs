@@ -5,7 +5,7 @@ use hosts::PeerStatus;
 use split::{Cause, Choice, Chosen, Count, HopCondition, SplitStatus};
 use units::Bytes;
 
-use super::page::{line, some};
+use super::text::{line, some};
 
 /// Adds the way of TCP across the hop to a peer.
 pub(super) fn render_hop(page: &mut String, peer: &PeerStatus) {

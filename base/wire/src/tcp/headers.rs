@@ -1,11 +1,13 @@
 //! The IPv4 and TCP headers of a segment that is encoded.
 
-use super::option_bytes::ROOM as OPTION_ROOM;
-use super::value::PAYLOAD_MAX;
+use super::segment_options::ROOM as OPTION_ROOM;
 use super::{HEADER_LENGTH, OptionBytes, TcpSegment};
 use crate::checksum::{Sum, pseudo_header};
 use crate::field::{write_u16, write_u32};
 use crate::ip::{AtomicHeader, IPV4_HEADER_LENGTH, Protocol};
+
+/// Largest payload with which a segment with any options still fits an IPv4 packet, in bytes.
+pub const PAYLOAD_MAX: u16 = u16::MAX - 80;
 
 /// Position of the addresses in an IPv4 header.
 const ADDRESSES: usize = 12;

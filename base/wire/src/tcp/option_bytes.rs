@@ -3,13 +3,8 @@
 use super::options::{
     END_OF_LIST, MAXIMUM_SEGMENT_SIZE, NO_OPERATION, SACK, SACK_PERMITTED, TIMESTAMPS, WINDOW_SCALE,
 };
-use super::segment_options::{AIR_LOSS, CAUSE, EXPERIMENT};
+use super::segment_options::{AIR_LOSS, CAUSE, EXPERIMENT, RANGE, ROOM};
 use super::{AirLoss, HEADER_LENGTH, SackRanges, TcpSegmentOptions, TcpView, Timestamps};
-
-/// Room for options in a header, in bytes.
-pub(super) const ROOM: usize = 40;
-/// Length of a range in an option, in bytes.
-pub(super) const RANGE: usize = 8;
 
 /// Options as they stand in a header, padded to a multiple of four bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,13 @@
 
 use units::SeqNumber;
 
-use super::option_bytes::{RANGE, ROOM};
 use super::{SackRanges, SeqRange, TcpOption, TcpView};
 use crate::malformed::Malformed;
+
+/// Room for options in a header, in bytes.
+pub(super) const ROOM: usize = 40;
+/// Length of a range in an option, in bytes.
+pub(super) const RANGE: usize = 8;
 
 /// The kind of experimental options (RFC 6994).
 pub(super) const EXPERIMENT: u8 = 253;

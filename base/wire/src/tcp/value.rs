@@ -11,9 +11,6 @@ use crate::checksum::{fill_transport_checksum, verify_transport_checksum};
 use crate::ip::{IPV4_HEADER_LENGTH, IpPacket, IpView, Transport};
 use crate::malformed::Malformed;
 
-/// Largest payload with which a segment with any options still fits an IPv4 packet, in bytes.
-pub const PAYLOAD_MAX: u16 = u16::MAX - 80;
-
 /// A TCP segment with its addresses. Its data are not stored: each byte is computed from its sequence number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpSegment {
@@ -29,7 +26,7 @@ pub struct TcpSegment {
     pub flags: TcpFlags,
     /// The receive window as it stands in the header, before scaling.
     pub window: u16,
-    /// Bytes of data, at most [`PAYLOAD_MAX`].
+    /// Bytes of data, at most [`PAYLOAD_MAX`](crate::tcp::PAYLOAD_MAX).
     pub payload: u16,
     /// The options.
     pub options: TcpSegmentOptions,
@@ -77,7 +74,7 @@ impl TcpSegment {
     ///
     /// # Panics
     /// If `into` is not [`packet_length`](Self::packet_length) bytes long, or the payload is more than
-    /// [`PAYLOAD_MAX`].
+    /// [`PAYLOAD_MAX`](crate::tcp::PAYLOAD_MAX).
     pub fn encode(&self, into: &mut [u8]) {
         assert_eq!(into.len(), self.packet_length(), "room for one segment");
         let headers = Headers::of(self);
@@ -94,7 +91,7 @@ impl TcpSegment {
     ///
     /// # Panics
     /// If `into` is longer than [`packet_length`](Self::packet_length), or the payload is more than
-    /// [`PAYLOAD_MAX`].
+    /// [`PAYLOAD_MAX`](crate::tcp::PAYLOAD_MAX).
     pub fn encode_head(&self, into: &mut [u8]) {
         if into.len() == self.packet_length() {
             return self.encode(into);

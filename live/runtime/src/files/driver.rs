@@ -13,7 +13,8 @@ use rpc::LinkEvent;
 use units::{Duration, Instant};
 
 use super::connection::{CallError, Command, Connection, Done, Inbox, Observer, Shared};
-use super::link::{Link, LinkNews, Route, SOCKET};
+use super::link::Link;
+use super::socket::{LinkNews, Route, SOCKET};
 use super::status::{Event, Snapshot, Status};
 use crate::lock;
 use crate::mount::MountDriver;

@@ -26,6 +26,7 @@ mod driver;
 mod link;
 mod port;
 mod resolve;
+mod socket;
 mod status;
 mod stream;
 

@@ -10,7 +10,7 @@ use edges::wait::{Ready, Waiter};
 use socket2::{Domain, Socket, Type};
 use units::{Duration, Instant};
 
-use super::link::{LinkNews, Route, SocketInterest};
+use super::socket::{LinkNews, Route, SocketInterest};
 
 /// Size of one read, in bytes.
 const ROOM: usize = 256 << 10;

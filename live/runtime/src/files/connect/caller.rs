@@ -14,7 +14,8 @@ use units::{Duration, Instant};
 
 use super::error::ProgramError;
 use crate::files::connection::LOOK;
-use crate::files::link::{Link, LinkNews, Route, SOCKET};
+use crate::files::link::Link;
+use crate::files::socket::{LinkNews, Route, SOCKET};
 use crate::files::{Protocol, SourcePort};
 
 /// Settings that all callers of one connection share.
