@@ -9,7 +9,7 @@ pub use transport::{
 };
 pub(crate) use transport::{fill, replace_word, store_pseudo_header};
 
-use crate::ip::Protocol;
+use crate::ip::numbers::Protocol;
 
 /// An incomplete one's complement sum of 16-bit words in network byte order.
 ///

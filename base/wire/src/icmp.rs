@@ -5,7 +5,7 @@ mod answers;
 pub use answers::{Unreachable, packet_too_big, unreachable};
 
 use crate::field::{read_u16, read_u32};
-use crate::ip::Version;
+use crate::ip::numbers::Version;
 use crate::malformed::{Header, Malformed, require};
 
 /// Length of the header including the four bytes of message-specific fields, in bytes.

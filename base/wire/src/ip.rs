@@ -1,6 +1,6 @@
 //! IP packets of both versions, with one view of either.
 
-mod numbers;
+pub(crate) mod numbers;
 mod v4;
 mod v6;
 

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::Sum;
 use crate::field::{read_u16, write_u16};
-use crate::ip::{IpPacket, Layout, Transport, Version};
+use crate::ip::numbers::Version;
+use crate::ip::{IpPacket, Layout, Transport};
 use crate::malformed::Malformed;
 use crate::{icmp, tcp, udp};
 

@@ -5,9 +5,10 @@ use std::net::IpAddr;
 use super::{CHECKSUM, HEADER_LENGTH};
 use crate::checksum::Sum;
 use crate::field::{write_u16, write_u32};
+use crate::ip::numbers::Protocol;
 use crate::ip::{
     AtomicHeader, IPV4_HEADER_LENGTH, IPV6_HEADER_LENGTH, IpPacket, IpView, Ipv4View, Ipv6View,
-    PlainHeader, Protocol, Transport,
+    PlainHeader, Transport,
 };
 use crate::packet::{HEADROOM, PacketBuffer};
 

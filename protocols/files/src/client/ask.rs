@@ -13,7 +13,7 @@ use rpc::Failure;
 use rpc::message::Credentials;
 use units::{Duration, Instant};
 
-use super::request::{self, Paging, Stage};
+use super::request::{self, EncodedCall, Paging, Stage};
 use super::{AGAIN_AFTER, Alarm, Client};
 use crate::block::Cost;
 use crate::config::LIMITS;
@@ -33,12 +33,6 @@ pub(super) enum Purpose {
     Commit(FileHandle),
     /// Removes a file that was removed while it was open.
     Doomed(Entry),
-}
-
-/// The encoded arguments of a call.
-pub(super) struct EncodedCall {
-    pub(super) procedure: Procedure,
-    pub(super) arguments: Bytes,
 }
 
 /// A call without a reply so far.
@@ -130,19 +124,6 @@ impl CallReply {
     fn wants_time(&self) -> bool {
         let status = self.result.as_ref().ok().and_then(|bytes| bytes.get(..4));
         status == Some(&(Status::TryLater as u32).to_be_bytes()[..])
-    }
-}
-
-/// Encodes a call of `request`; `room` is the initial capacity in bytes.
-pub(super) fn encoded<'a, R>(request: &R, room: usize) -> EncodedCall
-where
-    R: nfs::Request + Value<'a>,
-{
-    let mut arguments = Vec::with_capacity(room);
-    request.encode(&mut arguments);
-    EncodedCall {
-        procedure: R::PROCEDURE,
-        arguments: arguments.into(),
     }
 }
 

@@ -3,7 +3,8 @@
 use nfs::{Commit, FileHandle};
 use units::Instant;
 
-use super::ask::{self, CallReply, Purpose};
+use super::ask::{CallReply, Purpose};
+use super::request;
 use super::request::Stage;
 use super::{AGAIN_AFTER, Alarm, Client};
 use crate::node::{Flusher, SizeChange};
@@ -205,7 +206,7 @@ impl Client {
             offset: 0,
             count: 0,
         };
-        let call = ask::encoded(&commit, 0);
+        let call = request::encoded(&commit, 0);
         let number = self.call(now, caller, call, Purpose::Commit(file));
         let node = self.node(file);
         node.content.sending.commit = Some(number);

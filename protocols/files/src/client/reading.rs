@@ -5,7 +5,8 @@ use nfs::{FileHandle, Read};
 use std::ops::Range;
 use units::Instant;
 
-use super::ask::{self, CallReply, Purpose};
+use super::ask::{CallReply, Purpose};
+use super::request;
 use super::{AGAIN_AFTER, Alarm, Client};
 use crate::config::BLOCK_MIN;
 use crate::node::Reader;
@@ -183,7 +184,7 @@ impl Client {
             offset,
             count,
         };
-        let call = ask::encoded(&read, 0);
+        let call = request::encoded(&read, 0);
         let number = self.call(now, caller, call, Purpose::Read(file, count));
         self.node(file).content.extents.asked(offset, number);
         self.blocks.read_size.sent(count);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use units::Instant;
 
 use super::Client;
-use super::ask::{self, CallReply, Purpose};
+use super::ask::{CallReply, Purpose};
 use super::request::{self, Stage};
 use crate::node::NameLookup;
 use crate::{Entry, Error, Operation, Reply, Ticket};
@@ -115,7 +115,7 @@ impl Client {
             directory: entry.directory(),
             name: entry.name(),
         };
-        let call = ask::encoded(&nfs::Remove { place }, 0);
+        let call = request::encoded(&nfs::Remove { place }, 0);
         self.call(now, caller, call, Purpose::Doomed(entry));
     }
 

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use nfs::{
     Call, Create, CreateHow, CreateVerifier, DeviceData, FileHandle, FileSystemStatus, FileType,
     GetAttributes, Link, LookUp, MakeDirectory, MakeNode, MakeSymbolicLink, Name, NewAttributes,
     Node, Path, Place, Procedure, ReadDirectory, ReadDirectoryPlus, ReadLink, Remove,
-    RemoveDirectory, Rename, SetAttributes, SetTime,
+    RemoveDirectory, Rename, SetAttributes, SetTime, Value,
 };
 use rpc::message::Credentials;
 
-use super::ask::EncodedCall;
 use crate::{Entry, Found, ListPlace, Operation};
 
 /// Stage of a request.
@@ -113,6 +113,25 @@ pub(super) struct Paging {
     pub(super) plus: bool,
     /// Limit of a page, in bytes.
     pub(super) bytes: u32,
+}
+
+/// The encoded arguments of a call.
+pub(super) struct EncodedCall {
+    pub(super) procedure: Procedure,
+    pub(super) arguments: Bytes,
+}
+
+/// Encodes a call of `request`; `room` is the initial capacity in bytes.
+pub(super) fn encoded<'a, R>(request: &R, room: usize) -> EncodedCall
+where
+    R: nfs::Request + Value<'a>,
+{
+    let mut arguments = Vec::with_capacity(room);
+    request.encode(&mut arguments);
+    EncodedCall {
+        procedure: R::PROCEDURE,
+        arguments: arguments.into(),
+    }
 }
 
 /// Encodes the call of a request at its stage; `None` if it makes none.

@@ -6,7 +6,8 @@ use rpc::Failure;
 use std::ops::Range;
 use units::Instant;
 
-use super::ask::{self, CallReply, Purpose};
+use super::ask::{CallReply, Purpose};
+use super::request;
 use super::{AGAIN_AFTER, Alarm, Client, REFUSED_AFTER};
 use crate::config::BLOCK_MIN;
 use crate::content::Ranges;
@@ -201,7 +202,7 @@ impl Client {
             stability,
             data: &data,
         };
-        let call = ask::encoded(&write, data.len() + HEADERS);
+        let call = request::encoded(&write, data.len() + HEADERS);
         let purpose = Purpose::Write(file, data.len(), stability);
         let number = self.call(now, caller, call, purpose);
         self.blocks.write_size.sent(data.len() as u32);
