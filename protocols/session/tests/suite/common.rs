@@ -63,6 +63,8 @@ pub(crate) struct World {
     pub(crate) sent: Vec<(usize, Vec<u8>)>,
     pub(crate) delivered: [Vec<Vec<u8>>; 2],
     pub(crate) events: [Vec<(Instant, Event)>; 2],
+    /// Datagrams that reached a host, as they arrived.
+    pub(crate) arrived: Vec<(Instant, usize, Vec<u8>)>,
     headers: BTreeSet<(usize, u64, Vec<u8>)>,
     lives: [u64; 2],
     chance: RandomStream,
@@ -75,14 +77,7 @@ impl World {
     }
 
     pub(crate) fn with_limits(seed: u64, limits: Limits) -> Self {
-        let mut hosts = [
-            endpoint(seed, "mobile", limits),
-            endpoint(seed, "gateway", limits),
-        ];
-        let peers = [
-            introduce(&mut hosts, MOBILE),
-            introduce(&mut hosts, GATEWAY),
-        ];
+        let (hosts, peers) = hosts(seed, limits);
         Self {
             clock: Clock::new(Instant::ZERO),
             hosts,
@@ -96,6 +91,7 @@ impl World {
             sent: Vec::new(),
             delivered: [Vec::new(), Vec::new()],
             events: [Vec::new(), Vec::new()],
+            arrived: Vec::new(),
             headers: BTreeSet::new(),
             lives: [seed, seed],
             chance: RandomStream::named(seed, "air"),
@@ -158,6 +154,7 @@ impl World {
     }
 
     pub(crate) fn deliver(&mut self, to: usize, mut datagram: Vec<u8>) {
+        self.arrived.push((self.clock.now, to, datagram.clone()));
         let received = self.hosts[to].handle_datagram(self.clock.now, &mut datagram);
         if let Received::Data { plaintext, .. } = received
             && !plaintext.is_empty()
@@ -215,6 +212,14 @@ impl World {
             .filter(|(_, datagram)| datagram[0] == kind)
             .count()
     }
+}
+
+/// Returns a mobile host and a gateway that know each other, and the names that they have for each other.
+pub(crate) fn hosts(seed: u64, limits: Limits) -> ([Endpoint; 2], [PeerId; 2]) {
+    let names = ["mobile", "gateway"];
+    let mut hosts = names.map(|name| endpoint(seed, name, limits));
+    let peers = [MOBILE, GATEWAY].map(|host| introduce(&mut hosts, host));
+    (hosts, peers)
 }
 
 /// Adds the other host as a peer of `host`.

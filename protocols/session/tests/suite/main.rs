@@ -2,6 +2,7 @@
 
 mod allocation;
 mod common;
+mod contract;
 mod farewell;
 mod hostile;
 mod keys;
