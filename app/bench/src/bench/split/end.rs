@@ -28,7 +28,7 @@ pub(crate) struct Options {
 #[derive(clap::Subcommand)]
 enum Work {
     /// One end of a connection, which takes the commands `go`, `count`, `stop` and `check` on standard input.
-    PacedTransfer(PacedTransfer),
+    Stream(StreamOptions),
     /// Uses the processor for a share of the time.
     Spin {
         /// Share of the processor, in per cent
@@ -48,7 +48,7 @@ enum Work {
 }
 
 #[derive(clap::Args)]
-struct PacedTransfer {
+struct StreamOptions {
     /// Wait at the address for the other end; else connect to it
     #[arg(long)]
     listen: bool,
@@ -68,7 +68,7 @@ struct PacedTransfer {
 /// Runs the program until it is done or killed.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let done = match &options.work {
-        Work::PacedTransfer(stream) => End::new(stream).and_then(End::obey),
+        Work::Stream(stream) => End::new(stream).and_then(End::obey),
         Work::Spin { share } => spin(*share),
         Work::Datagrams { to, count, each_ms } => datagrams(*to, *count, *each_ms),
     };
@@ -115,7 +115,7 @@ struct Shared {
 }
 
 impl End {
-    fn new(stream: &PacedTransfer) -> io::Result<Self> {
+    fn new(stream: &StreamOptions) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(stream.address), Type::STREAM, None)?;
         // A namespace has the default of the machine, and not every other one may be set there for all.
         socket.set_tcp_congestion(stream.sender.as_bytes())?;
