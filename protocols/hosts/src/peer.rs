@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use arq::PathSearch;
 use association::{Association, TcpConfig, TcpMethod};
+use machine::Machine;
 use session::{DATA_OVERHEAD_BYTES, PeerId};
 use units::{BitRate, Bytes, Instant};
 use wire::address::HopAddress;
@@ -72,7 +73,9 @@ pub(crate) struct HandOff {
 impl Peer {
     /// Returns a peer from which nothing has been received.
     pub(crate) fn new(config: crate::Peer, id: PeerId, bearer: &Bearer) -> Self {
-        let association = bearer.association(config.endpoint, TcpMethod::Arq, &config.caps);
+        let mut association = bearer.association(config.endpoint, TcpMethod::Arq, &config.caps);
+        // Without keys nothing can be sent, so its timers would only run idle.
+        association.handle_input(Instant::ZERO, association::Input::Link(false));
         Self {
             name: config.name,
             id,
