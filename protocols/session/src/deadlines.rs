@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 
 use crate::endpoint::Endpoint;
 use crate::entropy::draw;
-use crate::message::{self, HandshakePayload, InitiationPayload, initiation_noise_mut};
+use crate::message::{self, Greeting, initiation_noise_mut};
 use crate::noise;
 use crate::output::{Event, PeerId, Route};
 use crate::peer::{Flight, Side};
@@ -106,12 +106,12 @@ impl Endpoint {
         initiator.last_stamp = stamp;
         let ephemeral = Zeroizing::new(draw(&mut *self.entropy));
         let peer = self.peers.get(&id)?;
-        let answer = HandshakePayload {
+        let greeting = Greeting {
             index,
-            epoch: self.identity.epoch,
+            known: peer.in_use.map_or(0, |known| known.session),
             features: peer.features,
+            stamp,
         };
-        let greeting = InitiationPayload { answer, stamp };
         let local = noise::Local {
             private_key: &self.identity.private_key,
             prologue: noise::PROLOGUE,

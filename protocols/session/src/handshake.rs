@@ -7,13 +7,14 @@ use zeroize::Zeroizing;
 use crate::endpoint::Endpoint;
 use crate::entropy::draw;
 use crate::keys::PublicKey;
+use crate::lineage::{Lineage, Offer, relate};
 use crate::message::{
-    self, HandshakePayload, INITIATION_BYTES, InitiationPayload, RESPONSE_BYTES, initiation_noise,
+    self, Answer, Greeting, INITIATION_BYTES, RESPONSE_BYTES, Relation, initiation_noise,
     response_noise, response_noise_mut, without_mac2,
 };
 use crate::noise;
 use crate::output::{DropCause, Event, PeerId, Route};
-use crate::peer::{Peer, ResponderState, Side};
+use crate::peer::{Peer, ResponderState, Role, Side};
 use crate::transport::{Terms, Transport};
 
 impl Endpoint {
@@ -45,21 +46,30 @@ impl Endpoint {
             return Ok(id);
         }
         responder.newest_stamp = Some(greeting.stamp);
-        let terms = Terms {
-            local_index,
-            remote_index: greeting.answer.index,
-            peer_epoch: greeting.answer.epoch,
-            peer_features: greeting.answer.features,
-            created: now,
-        };
-        let answer = HandshakePayload {
+        let named = greeting.known;
+        let (continued, relation) = relate(named, peer.in_use, responder.offer.as_ref());
+        let answer = Answer {
+            relation,
             index: local_index,
-            epoch: self.identity.epoch,
             features: peer.features,
         };
-        let (response, transport) = respond(state, peer, terms, answer);
+        let (response, state) = respond(state, peer, greeting.index, answer);
+        let offered = Lineage::next(noise::session_id(&state), continued);
+        let terms = Terms {
+            local_index,
+            remote_index: greeting.index,
+            lineage: offered,
+            peer_features: greeting.features,
+            created: now,
+        };
+        let transport = transport(state, terms, Role::Responder);
         if let Side::Responder(responder) = &mut peer.side {
             responder.answered = Some(Box::new((*initiation, response)));
+            responder.offer = Some(Offer {
+                named,
+                continued,
+                offered,
+            });
         }
         let replaced = peer.sessions.next.replace(Box::new(transport));
         if let Some(replaced) = replaced {
@@ -67,6 +77,9 @@ impl Endpoint {
         }
         self.by_index.insert(local_index, id);
         self.transmit(id, Route::Reply, response.to_vec());
+        if relation == Relation::Supersedes {
+            self.announce(Event::KeyShared { peer: id });
+        }
         Ok(id)
     }
 
@@ -98,23 +111,32 @@ impl Endpoint {
         if !self.budget.take(now) {
             return Err(DropCause::OverBudget);
         }
-        let mut payload = [0; HandshakePayload::BYTES];
+        let mut payload = [0; Answer::BYTES];
         flight
             .state
             .read_message(response_noise(response), &mut payload)
             .map_err(|_| DropCause::BadHandshake)?;
-        let answer = HandshakePayload::decode(&payload);
+        let answer = Answer::decode(&payload).ok_or(DropCause::BadHandshake)?;
+        let former = match answer.relation {
+            Relation::Continues => Some(peer.in_use.ok_or(DropCause::BadHandshake)?),
+            Relation::BeginsAnew | Relation::Supersedes => None,
+        };
+        let flight = initiator
+            .flight
+            .take()
+            .ok_or(DropCause::UnexpectedHandshake)?;
+        initiator.silence = None;
         let terms = Terms {
             local_index: index,
             remote_index: answer.index,
-            peer_epoch: answer.epoch,
+            lineage: Lineage::next(noise::session_id(&flight.state), former),
             peer_features: answer.features,
             created: flight.created,
         };
-        let [send, receive] = noise::split(&mut flight.state);
-        initiator.flight = None;
-        initiator.silence = None;
-        self.install(id, Transport::new(terms, &send, &receive));
+        self.install(id, transport(flight.state, terms, Role::Initiator));
+        if answer.relation == Relation::Supersedes {
+            self.announce(Event::KeyShared { peer: id });
+        }
         // The responder sends nothing under the new keys until it has received a datagram under them.
         self.send_empty(now, id);
         Ok(id)
@@ -128,6 +150,8 @@ impl Endpoint {
         };
         if let Side::Responder(responder) = &mut peer.side {
             responder.answered = None;
+            // The initiator has this session, so it will not name one before it.
+            responder.offer = None;
         }
         if let Some(next) = peer.sessions.next.take() {
             self.install(id, *next);
@@ -140,16 +164,17 @@ impl Endpoint {
             return;
         };
         let Terms {
-            peer_epoch,
+            lineage,
             peer_features,
             ..
         } = transport.terms;
-        let new_peer_incarnation = peer.known_epoch.replace(peer_epoch) != Some(peer_epoch);
+        let former = peer.in_use.replace(lineage);
+        let begins_anew = former.is_none_or(|former| former.epoch != lineage.epoch);
         let former = peer.sessions.current.replace(Box::new(transport));
         let mut unused = [None, None];
         unused[0] = std::mem::replace(&mut peer.sessions.previous, former);
-        if new_peer_incarnation {
-            // Data of the peer's former epoch must not mix with data of this one.
+        if begins_anew {
+            // Data of the former epoch must not mix with data of this one.
             unused[1] = peer.sessions.previous.take();
         }
         for transport in unused.into_iter().flatten() {
@@ -157,9 +182,9 @@ impl Endpoint {
         }
         self.announce(Event::Established {
             peer: id,
-            peer_epoch,
+            epoch: lineage.epoch,
             peer_features,
-            new_peer_incarnation,
+            begins_anew,
         });
     }
 
@@ -167,13 +192,13 @@ impl Endpoint {
     fn read_initiation(
         &mut self,
         initiation: &[u8; INITIATION_BYTES],
-    ) -> Result<(HandshakeState, PublicKey, InitiationPayload), DropCause> {
+    ) -> Result<(HandshakeState, PublicKey, Greeting), DropCause> {
         let mut state = noise::responder(&noise::Local {
             private_key: &self.identity.private_key,
             prologue: noise::PROLOGUE,
             ephemeral: Zeroizing::new(draw(&mut *self.entropy)),
         });
-        let mut payload = [0; InitiationPayload::BYTES];
+        let mut payload = [0; Greeting::BYTES];
         state
             .read_message(initiation_noise(initiation), &mut payload)
             .map_err(|_| DropCause::BadHandshake)?;
@@ -182,7 +207,7 @@ impl Endpoint {
             .and_then(|bytes| bytes.try_into().ok())
             .map(PublicKey::from_bytes)
             .ok_or(DropCause::BadHandshake)?;
-        Ok((state, sender, InitiationPayload::decode(&payload)))
+        Ok((state, sender, Greeting::decode(&payload)))
     }
 
     /// Returns an index that no session and no handshake has.
@@ -210,19 +235,27 @@ fn cached_response(
     }
 }
 
-/// Writes the response to an initiation and derives the session from both.
+/// Writes the response to an initiation; returns it and the finished handshake.
 fn respond(
     mut state: HandshakeState,
     peer: &Peer,
-    terms: Terms,
-    answer: HandshakePayload,
-) -> ([u8; RESPONSE_BYTES], Transport) {
+    receiver: u32,
+    answer: Answer,
+) -> ([u8; RESPONSE_BYTES], HandshakeState) {
     noise::set_preshared_key(&mut state, &peer.preshared_key);
-    let mut response = message::new_response(terms.remote_index);
+    let mut response = message::new_response(receiver);
     state
         .write_message(&answer.encode(), response_noise_mut(&mut response))
         .expect("the place is as long as the message");
     peer.mac1_key.sign(&mut response);
-    let [receive, send] = noise::split(&mut state);
-    (response, Transport::new(terms, &send, &receive))
+    (response, state)
+}
+
+/// Returns the session of a finished handshake.
+fn transport(mut state: HandshakeState, terms: Terms, role: Role) -> Transport {
+    let [forward, back] = noise::split(&mut state);
+    match role {
+        Role::Initiator => Transport::new(terms, &forward, &back),
+        Role::Responder => Transport::new(terms, &back, &forward),
+    }
 }

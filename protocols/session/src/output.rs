@@ -132,13 +132,18 @@ pub enum Event {
     Established {
         /// Peer of the session.
         peer: PeerId,
-        /// The random number that the peer drew when it started.
-        peer_epoch: u64,
+        /// Epoch that the session continues or begins: the same random number at both ends.
+        epoch: u64,
         /// Extensions that the peer supports, one bit each.
         peer_features: u64,
-        /// True at first contact and whenever the peer has restarted since: numbers of its former epoch are no longer
-        /// valid.
-        new_peer_incarnation: bool,
+        /// True if it begins the epoch: at first contact, and whenever one end has lost its state or another host has
+        /// used its key. All state of the former epoch is void, at both ends.
+        begins_anew: bool,
+    },
+    /// Two hosts use one key: the key of the peer, or that of this host. Each takes the sessions of the other.
+    KeyShared {
+        /// Peer of the session.
+        peer: PeerId,
     },
     /// The peer has sent a goodbye; nothing can be sent until the next handshake, which begins a new epoch.
     Left {

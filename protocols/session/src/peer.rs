@@ -5,6 +5,7 @@ use units::{Duration, Instant};
 
 use crate::keys::{PresharedKey, PublicKey};
 use crate::limits::Limits;
+use crate::lineage::{Lineage, Offer};
 use crate::message::{INITIATION_BYTES, Mac1Key, RESPONSE_BYTES};
 use crate::transport::Transport;
 
@@ -121,6 +122,8 @@ pub(crate) struct ResponderState {
     pub(crate) newest_stamp: Option<u64>,
     /// That initiation and its answer, as long as its keys wait for confirmation.
     pub(crate) answered: Option<Box<([u8; INITIATION_BYTES], [u8; RESPONSE_BYTES])>>,
+    /// The session that it offers, until that is confirmed; kept after its expiry.
+    pub(crate) offer: Option<Offer>,
 }
 
 pub(crate) enum Side {
@@ -137,8 +140,8 @@ pub(crate) struct Peer {
     pub(crate) side: Side,
     /// Extensions that this host announces to it, one bit each.
     pub(crate) features: u64,
-    /// Epoch of the peer in the newest session, kept after its expiry.
-    pub(crate) known_epoch: Option<u64>,
+    /// Newest session that was put in use, kept after its expiry.
+    pub(crate) in_use: Option<Lineage>,
 }
 
 impl Peer {
