@@ -26,6 +26,11 @@ pub enum EventKind {
     },
     /// Two hosts use one key, this host's or the peer's, and take the hop from each other.
     KeyShared,
+    /// A handshake was refused for its time stamp, and is repeated with a later one.
+    StampRefused {
+        /// Time from this stamp to the newest one before it.
+        behind: Duration,
+    },
     /// The peer reported that it leaves.
     Left,
     /// The keys are too old, and the peer is out of reach.
@@ -71,6 +76,7 @@ impl EventKind {
             Self::HandoffBegan => Some(Change::HandoffBegan),
             Self::HandoffEnded { .. } => Some(Change::HandoffEnded),
             Self::KeyShared
+            | Self::StampRefused { .. }
             | Self::Moved { .. }
             | Self::TcpRefused { .. }
             | Self::StreamsRefused => None,
@@ -88,6 +94,12 @@ impl fmt::Display for Event {
                 formatter,
                 "{peer}: another host uses its key, or this host's, or one of them runs from an old snapshot; each \
                  takes the hop from the other: give each host a key of its own"
+            ),
+            EventKind::StampRefused { behind } => write!(
+                formatter,
+                "{peer}: a handshake was refused, as its time stamp is {behind} before the newest one: the mobile host's \
+                 clock went back, or another host uses its key, or an old datagram came again; the mobile host goes on \
+                 from the newest stamp"
             ),
             EventKind::Left => write!(formatter, "{peer}: left"),
             EventKind::Expired => write!(formatter, "{peer}: out of reach"),

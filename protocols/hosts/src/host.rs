@@ -270,6 +270,9 @@ impl Host {
                 ..
             } => (peer, EventKind::Established { fresh }, peer_features),
             session::Event::KeyShared { peer } => (peer, EventKind::KeyShared, 0),
+            session::Event::StampRefused { peer, behind } => {
+                (peer, EventKind::StampRefused { behind }, 0)
+            }
             session::Event::Left { peer } => (peer, EventKind::Left, 0),
             session::Event::Expired { peer } => (peer, EventKind::Expired, 0),
         };
@@ -289,6 +292,7 @@ impl Host {
                     return;
                 }
             }
+            session::Event::StampRefused { .. } => {}
             session::Event::Expired { .. } => peer.presence.expired(now),
             session::Event::Left { .. } => self.part(now, index),
         }

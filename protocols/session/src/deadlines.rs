@@ -17,12 +17,24 @@ const LATER_RETRY: Duration = Duration::from_secs(5);
 /// Largest random addition to either, so that the mobile hosts of a restarted gateway do not all initiate at once.
 const RETRY_JITTER: Duration = Duration::from_millis(333);
 /// Least time between two transmissions, however often the link comes up.
-const HASTE_GAP: Duration = Duration::from_millis(100);
+pub(crate) const HASTE_GAP: Duration = Duration::from_millis(100);
 /// Time for which an initiation is repeated unchanged, so that a late answer to any copy is still valid. It ends well
 /// before the responder drops its answer.
 const INITIATION_LIFE: Duration = Duration::from_secs(60);
+/// Latest time that a clock may show: the year 2262. Only a counter goes on from here, in steps of at most
+/// [`STAMP_STEP`], so that no clock and no peer can use up the stamps.
+pub(crate) const LATEST_STAMP: u64 = 1 << 63;
+/// Largest step of a stamp beyond [`LATEST_STAMP`].
+pub(crate) const STAMP_STEP: u64 = 1 << 32;
 /// Granularity of the stamps, which hides the exact clock: 2^24 ns.
 const STAMP_GRAIN: u64 = 1 << 24;
+
+impl Flight {
+    /// Returns true if the initiation may be sent again unchanged.
+    fn may_be_repeated(&self, now: Instant) -> bool {
+        !self.is_refused && now.since(self.created) < INITIATION_LIFE
+    }
+}
 
 impl Endpoint {
     /// Handles all due timers of one peer.
@@ -72,7 +84,7 @@ impl Endpoint {
             return;
         };
         let mut flight = match initiator.flight.take() {
-            Some(flight) if now.since(flight.created) < INITIATION_LIFE => flight,
+            Some(flight) if flight.may_be_repeated(now) => flight,
             old => {
                 if let Some(old) = old {
                     self.by_index.remove(&old.index);
@@ -99,7 +111,8 @@ impl Endpoint {
         let unix_nanos = self
             .identity
             .wall_clock_at_origin
-            .saturating_add(now.since_origin().as_nanos());
+            .saturating_add(now.since_origin().as_nanos())
+            .min(LATEST_STAMP);
         let initiator = self.initiator(id).ok()?;
         let stamp =
             (unix_nanos - unix_nanos % STAMP_GRAIN).max(initiator.last_stamp.saturating_add(1));
@@ -130,6 +143,7 @@ impl Endpoint {
             created: now,
             sent: now,
             resend_at: now,
+            is_refused: false,
         })
     }
 
@@ -147,7 +161,7 @@ impl Endpoint {
         if let Side::Responder(responder) = &mut peer.side
             && peer.sessions.next.is_none()
         {
-            responder.answered = None;
+            responder.forget_answer();
         }
         if had_session && peer.sessions.current.is_none() {
             self.announce(Event::Expired { peer: id });

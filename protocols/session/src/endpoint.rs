@@ -131,6 +131,7 @@ impl Endpoint {
             },
             features: config.features,
             in_use: None,
+            refusal_announced: None,
         };
         self.peers.insert(id, peer);
         Ok(id)
@@ -345,7 +346,7 @@ impl Endpoint {
                     self.by_index.remove(&flight.index);
                 }
             }
-            Side::Responder(responder) => responder.answered = None,
+            Side::Responder(responder) => responder.forget_answer(),
         }
         Ok(())
     }

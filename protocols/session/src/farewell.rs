@@ -57,7 +57,7 @@ impl Endpoint {
             Side::Responder(responder) => {
                 responder.offer.take_if(|offer| is_ended(offer.offered));
                 if peer.sessions.next.is_none() {
-                    responder.answered = None;
+                    responder.forget_answer();
                 }
             }
         }

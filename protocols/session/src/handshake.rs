@@ -1,9 +1,10 @@
 //! The handshake: initiations, responses, confirmation.
 
 use snow::HandshakeState;
-use units::Instant;
+use units::{Duration, Instant};
 use zeroize::Zeroizing;
 
+use crate::deadlines::{HASTE_GAP, LATEST_STAMP, STAMP_STEP};
 use crate::endpoint::Endpoint;
 use crate::entropy::draw;
 use crate::keys::PublicKey;
@@ -14,8 +15,11 @@ use crate::message::{
 };
 use crate::noise;
 use crate::output::{DropCause, Event, PeerId, Route};
-use crate::peer::{Peer, ResponderState, Role, Side};
+use crate::peer::{Accepted, Peer, ResponderState, Role, Side};
 use crate::transport::{Terms, Transport};
+
+/// Least time between two events about refused stamps of one peer.
+const REFUSAL_GAP: Duration = Duration::from_secs(60);
 
 impl Endpoint {
     /// Handles the initiation of a known host.
@@ -37,18 +41,21 @@ impl Endpoint {
         let Side::Responder(responder) = &mut peer.side else {
             return Err(DropCause::UnexpectedHandshake);
         };
-        if responder
-            .newest_stamp
-            .is_some_and(|newest| greeting.stamp <= newest)
-        {
-            let response = cached_response(responder, initiation)?;
+        if let Some(response) = repeated_response(responder, initiation)? {
             self.transmit(id, Route::Reply, response);
             return Ok(id);
         }
-        responder.newest_stamp = Some(greeting.stamp);
+        let newest_stamp = responder.newest.as_deref().map_or(0, |newest| newest.stamp);
+        if !is_next(greeting.stamp, newest_stamp) {
+            let refusal = Answer::Refused { newest_stamp };
+            let (response, _) = respond(state, peer, greeting.index, refusal);
+            self.transmit(id, Route::Reply, response.to_vec());
+            self.announce_refusal(now, id, newest_stamp.saturating_sub(greeting.stamp));
+            return Err(DropCause::StaleHandshake);
+        }
         let named = greeting.known;
         let (continued, relation) = relate(named, peer.in_use, responder.offer.as_ref());
-        let answer = Answer {
+        let answer = Answer::Offered {
             relation,
             index: local_index,
             features: peer.features,
@@ -64,7 +71,11 @@ impl Endpoint {
         };
         let transport = transport(state, terms, Role::Responder);
         if let Side::Responder(responder) = &mut peer.side {
-            responder.answered = Some(Box::new((*initiation, response)));
+            responder.newest = Some(Box::new(Accepted {
+                stamp: greeting.stamp,
+                initiation: *initiation,
+                response: Some(response),
+            }));
             responder.offer = Some(Offer {
                 named,
                 continued,
@@ -116,8 +127,23 @@ impl Endpoint {
             .state
             .read_message(response_noise(response), &mut payload)
             .map_err(|_| DropCause::BadHandshake)?;
-        let answer = Answer::decode(&payload).ok_or(DropCause::BadHandshake)?;
-        let former = match answer.relation {
+        let (relation, remote_index, peer_features) = match Answer::decode(&payload) {
+            Some(Answer::Offered {
+                relation,
+                index,
+                features,
+            }) => (relation, index, features),
+            Some(Answer::Refused { newest_stamp }) => {
+                let behind = newest_stamp.saturating_sub(initiator.last_stamp);
+                initiator.last_stamp = initiator.last_stamp.max(newest_stamp);
+                flight.is_refused = true;
+                flight.resend_at = now.max(flight.sent + HASTE_GAP);
+                self.announce_refusal(now, id, behind);
+                return Ok(id);
+            }
+            None => return Err(DropCause::BadHandshake),
+        };
+        let former = match relation {
             Relation::Continues => Some(peer.in_use.ok_or(DropCause::BadHandshake)?),
             Relation::BeginsAnew | Relation::Supersedes => None,
         };
@@ -128,13 +154,13 @@ impl Endpoint {
         initiator.silence = None;
         let terms = Terms {
             local_index: index,
-            remote_index: answer.index,
+            remote_index,
             lineage: Lineage::next(noise::session_id(&flight.state), former),
-            peer_features: answer.features,
+            peer_features,
             created: flight.created,
         };
         self.install(id, transport(flight.state, terms, Role::Initiator));
-        if answer.relation == Relation::Supersedes {
+        if relation == Relation::Supersedes {
             self.announce(Event::KeyShared { peer: id });
         }
         // The responder sends nothing under the new keys until it has received a datagram under them.
@@ -149,7 +175,7 @@ impl Endpoint {
             return;
         };
         if let Side::Responder(responder) = &mut peer.side {
-            responder.answered = None;
+            responder.forget_answer();
             // The initiator has this session, so it will not name one before it.
             responder.offer = None;
         }
@@ -188,6 +214,20 @@ impl Endpoint {
         });
     }
 
+    /// Announces that the stamp of an initiation was refused; once a minute at most, since copies of old initiations
+    /// may come at any rate.
+    fn announce_refusal(&mut self, now: Instant, id: PeerId, behind_nanos: u64) {
+        let Some(peer) = self.peers.get_mut(&id) else {
+            return;
+        };
+        let last = peer.refusal_announced;
+        if last.is_none_or(|last| now.since(last) >= REFUSAL_GAP) {
+            peer.refusal_announced = Some(now);
+            let behind = Duration::from_nanos(behind_nanos);
+            self.announce(Event::StampRefused { peer: id, behind });
+        }
+    }
+
     /// Opens an initiation. Returns the handshake, the sender, and the content.
     fn read_initiation(
         &mut self,
@@ -221,18 +261,27 @@ impl Endpoint {
     }
 }
 
-/// Returns the answer to exactly this initiation, if there was one; a new answer would create a second pair of keys
+/// Returns the answer to exactly this initiation again, if it has one; a new answer would create a second pair of keys
 /// for one initiation (the flaw of KRACK).
-fn cached_response(
+///
+/// # Errors
+/// Its keys were confirmed or have expired: nobody waits for an answer.
+fn repeated_response(
     responder: &ResponderState,
     initiation: &[u8; INITIATION_BYTES],
-) -> Result<Vec<u8>, DropCause> {
-    match responder.answered.as_deref() {
-        Some((asked, answer)) if without_mac2(asked) == without_mac2(initiation) => {
-            Ok(answer.to_vec())
+) -> Result<Option<Vec<u8>>, DropCause> {
+    match responder.newest.as_deref() {
+        Some(newest) if without_mac2(&newest.initiation) == without_mac2(initiation) => {
+            let response = newest.response.ok_or(DropCause::StaleHandshake)?;
+            Ok(Some(response.to_vec()))
         }
-        _ => Err(DropCause::StaleHandshake),
+        _ => Ok(None),
     }
+}
+
+/// Returns true if a stamp may follow the newest one.
+fn is_next(stamp: u64, newest: u64) -> bool {
+    stamp > newest && stamp <= newest.max(LATEST_STAMP).saturating_add(STAMP_STEP)
 }
 
 /// Writes the response to an initiation; returns it and the finished handshake.
@@ -257,5 +306,19 @@ fn transport(mut state: HandshakeState, terms: Terms, role: Role) -> Transport {
     match role {
         Role::Initiator => Transport::new(terms, &forward, &back),
         Role::Responder => Transport::new(terms, &back, &forward),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_stamp_uses_up_the_ones_after_it() {
+        assert!(is_next(1, 0) && !is_next(1, 1) && !is_next(0, 1));
+        assert!(is_next(LATEST_STAMP + STAMP_STEP, 0) && !is_next(u64::MAX, 0));
+        let late = LATEST_STAMP + 7 * STAMP_STEP;
+        assert!(is_next(late + 1, late) && is_next(late + STAMP_STEP, late));
+        assert!(!is_next(late + STAMP_STEP + 1, late));
     }
 }

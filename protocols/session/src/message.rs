@@ -74,51 +74,72 @@ impl Greeting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Relation {
     /// It continues the epoch of that session.
-    Continues,
+    Continues = 1,
     /// It begins a new epoch at both ends.
-    BeginsAnew,
+    BeginsAnew = 2,
     /// So it does, and the responder has used another session with the initiator's key since.
-    Supersedes,
+    Supersedes = 3,
 }
+
+/// First byte of an answer that refuses; those that offer a session begin with their [`Relation`].
+const REFUSED: u8 = 4;
 
 /// Encrypted content of the second message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Answer {
-    /// See [`Relation`].
-    pub(crate) relation: Relation,
-    /// Receiver index of datagrams to the sender of this message.
-    pub(crate) index: u32,
-    /// Extensions beyond this version that the sender supports, one bit each.
-    pub(crate) features: u64,
+pub(crate) enum Answer {
+    /// A session is offered.
+    Offered {
+        /// See [`Relation`].
+        relation: Relation,
+        /// Receiver index of datagrams to the sender of this message.
+        index: u32,
+        /// Extensions beyond this version that the sender supports, one bit each.
+        features: u64,
+    },
+    /// None is, since the initiation is not newer than one with this stamp.
+    Refused {
+        /// Newest stamp that the responder has seen.
+        newest_stamp: u64,
+    },
 }
 
 impl Answer {
     pub(crate) const BYTES: usize = 13;
 
     pub(crate) fn encode(self) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
-        bytes[0] = match self.relation {
-            Relation::Continues => 1,
-            Relation::BeginsAnew => 2,
-            Relation::Supersedes => 3,
+        let (kind, index, rest) = match self {
+            Self::Offered {
+                relation,
+                index,
+                features,
+            } => (relation as u8, index, features),
+            Self::Refused { newest_stamp } => (REFUSED, 0, newest_stamp),
         };
-        bytes[1..5].copy_from_slice(&self.index.to_le_bytes());
-        bytes[5..].copy_from_slice(&self.features.to_le_bytes());
+        let mut bytes = [0; Self::BYTES];
+        bytes[0] = kind;
+        bytes[1..5].copy_from_slice(&index.to_le_bytes());
+        bytes[5..].copy_from_slice(&rest.to_le_bytes());
         bytes
     }
 
     /// Returns the answer, or `None` if this version does not define its first byte.
     pub(crate) fn decode(bytes: &[u8; Self::BYTES]) -> Option<Self> {
-        let relation = match bytes[0] {
-            1 => Relation::Continues,
-            2 => Relation::BeginsAnew,
-            3 => Relation::Supersedes,
-            _ => return None,
-        };
-        Some(Self {
+        let (index, rest) = (u32_at(bytes, 1), u64_at(bytes, 5));
+        if bytes[0] == REFUSED {
+            return Some(Self::Refused { newest_stamp: rest });
+        }
+        let relations = [
+            Relation::Continues,
+            Relation::BeginsAnew,
+            Relation::Supersedes,
+        ];
+        let relation = relations
+            .into_iter()
+            .find(|relation| *relation as u8 == bytes[0])?;
+        Some(Self::Offered {
             relation,
-            index: u32_at(bytes, 1),
-            features: u64_at(bytes, 5),
+            index,
+            features: rest,
         })
     }
 }

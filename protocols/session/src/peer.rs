@@ -84,6 +84,8 @@ pub(crate) struct Flight {
     pub(crate) created: Instant,
     pub(crate) sent: Instant,
     pub(crate) resend_at: Instant,
+    /// True if the responder has refused its stamp.
+    pub(crate) is_refused: bool,
 }
 
 /// State of unanswered datagrams.
@@ -118,12 +120,27 @@ pub(crate) struct InitiatorState {
 /// State of the responder.
 #[derive(Default)]
 pub(crate) struct ResponderState {
-    /// Stamp of the newest initiation.
-    pub(crate) newest_stamp: Option<u64>,
-    /// That initiation and its answer, as long as its keys wait for confirmation.
-    pub(crate) answered: Option<Box<([u8; INITIATION_BYTES], [u8; RESPONSE_BYTES])>>,
+    /// The newest initiation.
+    pub(crate) newest: Option<Box<Accepted>>,
     /// The session that it offers, until that is confirmed; kept after its expiry.
     pub(crate) offer: Option<Offer>,
+}
+
+impl ResponderState {
+    /// Forgets the answer to the newest initiation: its keys wait for confirmation no longer.
+    pub(crate) fn forget_answer(&mut self) {
+        if let Some(newest) = &mut self.newest {
+            newest.response = None;
+        }
+    }
+}
+
+/// An initiation that was accepted.
+pub(crate) struct Accepted {
+    pub(crate) stamp: u64,
+    pub(crate) initiation: [u8; INITIATION_BYTES],
+    /// Its answer, as long as its keys wait for confirmation.
+    pub(crate) response: Option<[u8; RESPONSE_BYTES]>,
 }
 
 pub(crate) enum Side {
@@ -142,6 +159,8 @@ pub(crate) struct Peer {
     pub(crate) features: u64,
     /// Newest session that was put in use, kept after its expiry.
     pub(crate) in_use: Option<Lineage>,
+    /// Time of the last event about a refused stamp.
+    pub(crate) refusal_announced: Option<Instant>,
 }
 
 impl Peer {

@@ -61,6 +61,8 @@ struct Net {
     arrived: BTreeMap<(u16, Instant), Duration>,
     events: Vec<(Instant, usize, String)>,
     lives: u64,
+    /// Unix time at the origin, in nanoseconds, as hosts that start see it.
+    wall: u64,
 }
 
 impl Net {
@@ -76,6 +78,7 @@ impl Net {
             arrived: BTreeMap::new(),
             events: Vec::new(),
             lives: 0,
+            wall: WALL,
         }
     }
 
@@ -84,7 +87,7 @@ impl Net {
         self.lives += 1;
         let (key, host_there) = &mut self.hosts[index];
         *host_there = Some(host(*key, self.lives));
-        self.input(index, Input::Wall(WALL + self.clock.now.as_nanos()));
+        self.input(index, Input::Wall(self.wall + self.clock.now.as_nanos()));
     }
 
     /// Ends a host without a goodbye.
@@ -261,7 +264,7 @@ fn two_hosts_with_one_key_are_told_to_all_three() {
             let lines = net
                 .events
                 .iter()
-                .filter(|(_, of, text)| *of == index && text.contains("another host"));
+                .filter(|(_, of, text)| *of == index && text.contains("takes the hop"));
             let lines = lines.count();
             assert_eq!(lines, 1, "{:#?}", net.events);
         }
@@ -280,6 +283,31 @@ fn restarts_are_not_taken_for_a_second_host() {
         net.start(turn % 2);
     }
     net.run_for(SECOND * 13);
-    let is_told = |(_, _, text): &(Instant, usize, String)| text.contains("another host");
+    let is_told = |(_, _, text): &(Instant, usize, String)| text.contains("takes the hop");
     assert!(!net.events.iter().any(is_told), "{:#?}", net.events);
+}
+
+#[test]
+fn a_mobile_that_started_with_a_wrong_clock_comes_back_with_a_right_one() {
+    let mut net = Net::new(&TWO_MOBILES);
+    net.start(0);
+    net.wall = WALL + 3_600_000_000_000;
+    net.start(1);
+    net.run_for(SECOND * 5);
+    net.kill(1);
+    net.wall = WALL;
+    net.start(1);
+    let started = net.clock.now;
+    net.run_for(SECOND * 300);
+    net.assert_whole_within(started, SECOND);
+    for index in [0, 1] {
+        let is_told =
+            |(_, of, text): &&(Instant, usize, String)| *of == index && text.contains("clock");
+        assert_eq!(
+            net.events.iter().filter(is_told).count(),
+            1,
+            "{:#?}",
+            net.events
+        );
+    }
 }

@@ -26,7 +26,10 @@ fn last_epoch(world: &World, host: usize) -> (u64, bool) {
             Event::Established {
                 epoch, begins_anew, ..
             } => Some((*epoch, *begins_anew)),
-            Event::Left { .. } | Event::Expired { .. } | Event::KeyShared { .. } => None,
+            Event::Left { .. }
+            | Event::Expired { .. }
+            | Event::KeyShared { .. }
+            | Event::StampRefused { .. } => None,
         });
     found.expect("a session was established")
 }
