@@ -97,9 +97,9 @@ impl fmt::Display for Event {
             ),
             EventKind::StampRefused { behind } => write!(
                 formatter,
-                "{peer}: a handshake was refused, as its time stamp is {behind} before the newest one: the mobile host's \
-                 clock went back, or another host uses its key, or an old datagram came again; the mobile host goes on \
-                 from the newest stamp"
+                "{peer}: a handshake was refused, as its time stamp is {behind} before the newest one: the mobile \
+                 host's clock went back, or another host uses its key, or an old datagram came again; the mobile host \
+                 goes on from the newest stamp"
             ),
             EventKind::Left => write!(formatter, "{peer}: left"),
             EventKind::Expired => write!(formatter, "{peer}: out of reach"),

@@ -14,7 +14,7 @@ use crate::message::{
 use crate::output::{
     Counters, DropCause, Event, Output, PeerError, PeerId, Received, Route, SealError,
 };
-use crate::peer::{InitiatorState, KeySlot, Peer, ResponderState, Role, Sessions, Side, Silence};
+use crate::peer::{InitiatorState, KeySlot, Peer, ResponderState, Role, Sessions, Side};
 
 /// Configuration of an endpoint. It holds a secret and so has no `Debug`.
 pub struct Config {
@@ -170,6 +170,16 @@ impl Endpoint {
         Ok(())
     }
 
+    /// Retries soon: the network reports that no process listens at the peer's port, so the path is there and the peer
+    /// may start again. The report may be forged; then it costs an initiation a second.
+    pub fn retry_soon(&mut self, now: Instant, peer: PeerId) -> Result<(), PeerError> {
+        if self.initiator(peer)?.wanted {
+            self.retry_earlier(now, peer);
+            self.reschedule(peer);
+        }
+        Ok(())
+    }
+
     /// Handles a datagram from any sender; data is opened in place.
     pub fn handle_datagram<'a>(&mut self, now: Instant, datagram: &'a mut [u8]) -> Received<'a> {
         let handled = match Message::parse(datagram) {
@@ -228,12 +238,8 @@ impl Endpoint {
         current.seal(buffer);
         if let Side::Initiator(initiator) = &mut held.side {
             let worn = number + 1 == limits.rekey_after_messages;
-            if initiator.silence.is_none() || worn {
-                let fresh = Silence {
-                    since: now,
-                    steps: 0,
-                };
-                initiator.silence.get_or_insert(fresh);
+            if initiator.silent_since.is_none() || worn {
+                initiator.silent_since.get_or_insert(now);
                 self.reschedule(peer);
             }
         }
@@ -285,7 +291,8 @@ impl Endpoint {
         match &mut peer.side {
             Side::Initiator(initiator) => {
                 if slot == KeySlot::Current {
-                    initiator.silence = None;
+                    initiator.silent_since = None;
+                    self.end_impatience(now, id);
                 }
             }
             Side::Responder(_) => {
@@ -341,7 +348,7 @@ impl Endpoint {
         }
         match &mut peer.side {
             Side::Initiator(initiator) => {
-                initiator.silence = None;
+                initiator.silent_since = None;
                 if let Some(flight) = initiator.flight.take() {
                     self.by_index.remove(&flight.index);
                 }

@@ -48,7 +48,7 @@ impl Endpoint {
         }
         match &mut peer.side {
             Side::Initiator(initiator) => {
-                initiator.silence = None;
+                initiator.silent_since = None;
                 // Its answer might continue the epoch that has ended.
                 if let Some(flight) = initiator.flight.take() {
                     self.by_index.remove(&flight.index);

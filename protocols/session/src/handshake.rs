@@ -4,7 +4,7 @@ use snow::HandshakeState;
 use units::{Duration, Instant};
 use zeroize::Zeroizing;
 
-use crate::deadlines::{HASTE_GAP, LATEST_STAMP, STAMP_STEP};
+use crate::deadlines::{LATEST_STAMP, STAMP_STEP};
 use crate::endpoint::Endpoint;
 use crate::entropy::draw;
 use crate::keys::PublicKey;
@@ -104,14 +104,10 @@ impl Endpoint {
             return Err(DropCause::BadMac);
         }
         let index = message::receiver_of(response);
-        let id = *self
-            .by_index
-            .get(&index)
-            .ok_or(DropCause::UnexpectedHandshake)?;
-        let peer = self
-            .peers
-            .get_mut(&id)
-            .ok_or(DropCause::UnexpectedHandshake)?;
+        let id = self.by_index.get(&index).copied();
+        let id = id.ok_or(DropCause::UnexpectedHandshake)?;
+        let peer = self.peers.get_mut(&id);
+        let peer = peer.ok_or(DropCause::UnexpectedHandshake)?;
         let Side::Initiator(initiator) = &mut peer.side else {
             return Err(DropCause::UnexpectedHandshake);
         };
@@ -136,8 +132,7 @@ impl Endpoint {
             Some(Answer::Refused { newest_stamp }) => {
                 let behind = newest_stamp.saturating_sub(initiator.last_stamp);
                 initiator.last_stamp = initiator.last_stamp.max(newest_stamp);
-                flight.is_refused = true;
-                flight.resend_at = now.max(flight.sent + HASTE_GAP);
+                flight.refuse(now);
                 self.announce_refusal(now, id, behind);
                 return Ok(id);
             }
@@ -151,7 +146,7 @@ impl Endpoint {
             .flight
             .take()
             .ok_or(DropCause::UnexpectedHandshake)?;
-        initiator.silence = None;
+        initiator.silent_since = None;
         let terms = Terms {
             local_index: index,
             remote_index,

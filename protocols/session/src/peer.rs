@@ -1,5 +1,6 @@
 //! The state of one peer of an endpoint.
 
+use machine::earlier;
 use snow::HandshakeState;
 use units::{Duration, Instant};
 
@@ -9,13 +10,9 @@ use crate::lineage::{Lineage, Offer};
 use crate::message::{INITIATION_BYTES, Mac1Key, RESPONSE_BYTES};
 use crate::transport::Transport;
 
-/// Times at which an unanswered session is probed, probed again, and replaced by a handshake, each from the first
-/// unanswered datagram. A restarted peer drops our datagrams silently, so silence is the only sign of a restart.
-const SILENCE_STEPS: [Duration; 3] = [
-    Duration::from_secs(1),
-    Duration::from_secs(5),
-    Duration::from_secs(10),
-];
+/// Time from the first unanswered datagram to a probe and a handshake. A restarted peer drops our datagrams in silence,
+/// so silence is the only sign of a restart.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Role of this host in handshakes with one peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,29 +79,12 @@ pub(crate) struct Flight {
     pub(crate) state: HandshakeState,
     pub(crate) initiation: [u8; INITIATION_BYTES],
     pub(crate) created: Instant,
+    /// Time of the first of all initiations that have brought no keys.
+    pub(crate) trying_since: Instant,
     pub(crate) sent: Instant,
     pub(crate) resend_at: Instant,
     /// True if the responder has refused its stamp.
     pub(crate) is_refused: bool,
-}
-
-/// State of unanswered datagrams.
-#[derive(Clone, Copy)]
-pub(crate) struct Silence {
-    pub(crate) since: Instant,
-    /// Number of [`SILENCE_STEPS`] that have been taken.
-    pub(crate) steps: usize,
-}
-
-impl Silence {
-    pub(crate) fn deadline(self) -> Option<Instant> {
-        SILENCE_STEPS.get(self.steps).map(|step| self.since + *step)
-    }
-
-    /// Returns true after the last step: the probes were not answered.
-    pub(crate) fn is_exhausted(self) -> bool {
-        self.steps == SILENCE_STEPS.len()
-    }
 }
 
 /// State of the initiator.
@@ -113,8 +93,16 @@ pub(crate) struct InitiatorState {
     /// Set between `connect` and `disconnect`.
     pub(crate) wanted: bool,
     pub(crate) flight: Option<Box<Flight>>,
-    pub(crate) silence: Option<Silence>,
+    /// Time of the first datagram since the last one from the responder.
+    pub(crate) silent_since: Option<Instant>,
     pub(crate) last_stamp: u64,
+}
+
+impl InitiatorState {
+    /// Returns the time when the responder's silence has lasted too long.
+    pub(crate) fn impatient_at(&self) -> Option<Instant> {
+        self.silent_since.map(|since| since + PATIENCE)
+    }
 }
 
 /// State of the responder.
@@ -175,10 +163,9 @@ impl Peer {
         };
         let handshake = match &initiator.flight {
             Some(flight) => Some(flight.resend_at),
-            None => self.rekey_at(limits),
+            None => earlier(self.rekey_at(limits), initiator.impatient_at()),
         };
-        let silence = initiator.silence.and_then(Silence::deadline);
-        [expiry, handshake, silence].into_iter().flatten().min()
+        earlier(expiry, handshake)
     }
 
     /// Returns the time at which the initiator replaces its keys: at once if it has none.

@@ -206,6 +206,62 @@ fn a_restarted_gateway_is_missed_within_eleven_seconds() {
 }
 
 #[test]
+fn a_restarted_gateway_is_missed_within_a_second() {
+    for away in [0, 300, 1_100, 2_500, 5_900] {
+        let mut world = World::new(7);
+        settle(&mut world);
+        // Datagrams are lost while it is away.
+        world.air.up = false;
+        world.send(MOBILE, b"anyone?").unwrap();
+        world.run_for(Duration::from_millis(away));
+        world.air.up = true;
+        world.restart(GATEWAY);
+        let taken = world.until_established();
+        let bound = Duration::from_millis(1_000 + 500 + 160);
+        assert!(taken <= bound, "{taken} after {away} ms");
+        assert!(last_epoch(&world, MOBILE).1);
+    }
+}
+
+/// Silence alone renews no keys.
+#[test]
+fn a_fade_of_seconds_costs_no_keys() {
+    let mut world = World::new(15);
+    settle(&mut world);
+    for _ in 0..5 {
+        world.send(MOBILE, b"lost").unwrap();
+        world.air.up = false;
+        world.run_for(Duration::from_millis(3_900));
+        world.air.up = true;
+        for _ in 0..20 {
+            let _ = world.send(GATEWAY, b"data");
+            world.run_for(Duration::from_millis(100));
+        }
+    }
+    assert_eq!(world.established(MOBILE), 1);
+}
+
+#[test]
+fn a_report_that_no_process_listens_hastens_the_next_try() {
+    let mut world = World::new(16);
+    settle(&mut world);
+    world.air.up = false;
+    world.send(MOBILE, b"anyone?").unwrap();
+    world.run_for(Duration::from_secs(100));
+    let before = world.handshakes_sent(1);
+    for _ in 0..1_000 {
+        let (now, peer) = (world.clock.now, world.peers[MOBILE]);
+        world.hosts[MOBILE].retry_soon(now, peer).unwrap();
+        world.run_for(Duration::from_millis(10));
+    }
+    let asked = world.handshakes_sent(1) - before;
+    assert!(
+        (7..=11).contains(&asked),
+        "{asked} initiations in ten seconds"
+    );
+}
+
+#[test]
 fn a_lost_confirmation_is_repeated() {
     let mut world = World::new(8);
     world.connect();

@@ -117,9 +117,9 @@ impl Net {
     /// each sends data.
     fn step(&mut self, mobile: usize) {
         if let Some(datagram) = self.mobiles[mobile].on_way.pop_front() {
-            self.to_gateway(mobile, datagram);
+            self.arrive_at_gateway(mobile, datagram);
         } else if let Some(datagram) = self.back[mobile].pop_front() {
-            self.to_mobile(mobile, datagram);
+            self.arrive_at_mobile(mobile, datagram);
         } else {
             for is_mobile in [true, false] {
                 let node = if is_mobile {
@@ -148,7 +148,7 @@ impl Net {
         }
     }
 
-    fn to_gateway(&mut self, mobile: usize, mut datagram: Vec<u8>) {
+    fn arrive_at_gateway(&mut self, mobile: usize, mut datagram: Vec<u8>) {
         let node = &mut self.gateways[self.active];
         let sender = opened(&node.endpoint.handle_datagram(self.now, &mut datagram));
         while let Some(output) = node.endpoint.poll_output() {
@@ -164,7 +164,7 @@ impl Net {
         self.pair(sender, receiver);
     }
 
-    fn to_mobile(&mut self, mobile: usize, mut datagram: Vec<u8>) {
+    fn arrive_at_mobile(&mut self, mobile: usize, mut datagram: Vec<u8>) {
         let node = &mut self.mobiles[mobile];
         let sender = opened(&node.endpoint.handle_datagram(self.now, &mut datagram));
         self.drain_mobile(mobile);
@@ -305,9 +305,9 @@ fn long_walks_with_copies_keep_the_associations_apart() {
                     let (to_gateway, _, datagram) =
                         net.sent[any(&mut chance, net.sent.len())].clone();
                     if to_gateway {
-                        net.to_gateway(mobile, datagram);
+                        net.arrive_at_gateway(mobile, datagram);
                     } else {
-                        net.to_mobile(mobile, datagram);
+                        net.arrive_at_mobile(mobile, datagram);
                     }
                 }
                 _ => net.step(mobile),
@@ -350,7 +350,7 @@ fn a_host_that_is_alone_is_never_taken_for_two() {
             match action {
                 0 | 1 => net.step(0),
                 2 => net.initiate(0),
-                _ if net.lives % 2 == 0 => net.restart_mobile(0),
+                _ if net.lives.is_multiple_of(2) => net.restart_mobile(0),
                 _ => net.restart_gateway(),
             }
         }
