@@ -321,6 +321,7 @@ impl Host {
             fresh = maker.equip(fresh, profile, &name);
         }
         peer.association = fresh.after(&mut peer.association);
+        peer.association.revive_connections(now);
         let refused = match peer.terms.tcp.refused(method) {
             Some(chosen) => Some(EventKind::TcpRefused { chosen }),
             None => peer

@@ -61,6 +61,8 @@ struct Net {
     arrived: BTreeMap<(u16, Instant), Duration>,
     events: Vec<(Instant, usize, String)>,
     lives: u64,
+    /// TCP segments without content that have crossed, and the host that they came to.
+    bare: Vec<(Instant, usize, Vec<u8>)>,
     /// Ports of the packets that are sent.
     ways: Vec<u16>,
     /// True if the network reports datagrams to a host that does not run.
@@ -82,6 +84,7 @@ impl Net {
             arrived: BTreeMap::new(),
             events: Vec::new(),
             lives: 0,
+            bare: Vec::new(),
             ways: vec![UP, DOWN],
             reports: false,
             wall: WALL,
@@ -122,6 +125,10 @@ impl Net {
                     self.clock.add_after(DELAY, (from, to, buffer));
                 }
                 Output::Packet(packet) => {
+                    if packet.len() == 52 {
+                        self.bare.push((now, from, packet.to_vec()));
+                        continue;
+                    }
                     let port = crate::support::port_of(&packet);
                     let field: [u8; 8] = packet[52..60].try_into().expect("a time");
                     let sent = Instant::from_nanos(u64::from_be_bytes(field));
@@ -348,4 +355,33 @@ fn a_restarted_gateway_serves_within_two_seconds() {
             net.assert_whole_within(back, SECOND * 2);
         }
     }
+}
+
+/// A gateway that has lost its state may have lost the address translation of a connection too; the mobile host's
+/// segment shows it, also if the connection only receives.
+#[test]
+fn connections_are_shown_to_a_gateway_that_has_lost_its_state() {
+    let mut net = Net::new(&TWO_MOBILES);
+    net.start(0);
+    net.start(1);
+    net.run_for(SECOND * 5);
+    net.bare.clear();
+    let next = 8_u32 * 50;
+    net.ways = vec![DOWN];
+    net.run_for(SECOND * 30);
+    assert_eq!(net.bare, [], "no segment is made while all is well");
+    net.kill(0);
+    net.run_for(SECOND);
+    net.start(0);
+    let back = net.clock.now;
+    net.run_for(SECOND * 30);
+    let [(at, 0, segment)] = &net.bare[..] else {
+        panic!("{:?}", net.bare);
+    };
+    assert!(at.since(back) <= SECOND * 2);
+    // Ports, sequence and acknowledgment number, and the only flag.
+    assert_eq!(segment[20..24], [0, 80, 0, 1]);
+    assert_eq!(segment[24..28], next.to_be_bytes());
+    assert_eq!(segment[28..32], [0, 0, 0, 1]);
+    assert_eq!(segment[33], 0x10);
 }
