@@ -9,6 +9,7 @@ mod flows;
 mod lane;
 mod marks;
 mod recent;
+mod reviving;
 mod sending;
 mod status;
 mod streams;
@@ -185,13 +186,22 @@ impl Association {
     }
 
     /// Returns the association as the successor of another one with the same peer: it takes over the known flows, so
-    /// that the peer cannot begin more flows by a restart.
+    /// that the peer cannot begin more flows by a restart, and the connections of a mobile host.
     #[must_use]
     pub fn after(self, former: &mut Self) -> Self {
         let none = KnownFlows::new(None);
         Self {
             flows: std::mem::replace(&mut former.flows, none),
+            tcp: self.tcp.after(&mut former.tcp),
             ..self
+        }
+    }
+
+    /// Sends an acknowledgement for each TCP connection of this mobile host: its gateway may have lost the state of
+    /// their address translation. Does nothing at a gateway.
+    pub fn revive_connections(&mut self, now: Instant) {
+        for packet in self.tcp.acknowledgments() {
+            self.handle_input(now, Input::Packet(packet));
         }
     }
 
@@ -200,6 +210,7 @@ impl Association {
     pub fn memory(&self) -> (Bytes, Bytes) {
         let (cached, cache) = self.tcp.memory();
         let tables = self.marks.memory() + self.flows.memory() + self.air.memory();
+        let tables = tables + self.tcp.sent_memory();
         let most = self.memory.max(arq::MEMORY_LEAST);
         let streams = self.streams.as_ref().map(Streams::memory);
         let (streamed, streams) = streams.unwrap_or_default();
@@ -276,6 +287,9 @@ impl Association {
         // A TCP header can only be elided if its checksum is known to be good.
         if is_held_tcp {
             packet.verify_checksum();
+        }
+        if key.protocol == Protocol::TCP {
+            self.tcp.sent(now, key, &packet);
         }
         if key.protocol == Protocol::UDP {
             if class == Class::Held {

@@ -266,9 +266,13 @@ impl Host {
             session::Event::Established {
                 peer,
                 peer_features,
-                new_peer_incarnation: fresh,
+                begins_anew: fresh,
                 ..
             } => (peer, EventKind::Established { fresh }, peer_features),
+            session::Event::KeyShared { peer } => (peer, EventKind::KeyShared, 0),
+            session::Event::StampRefused { peer, behind } => {
+                (peer, EventKind::StampRefused { behind }, 0)
+            }
             session::Event::Left { peer } => (peer, EventKind::Left, 0),
             session::Event::Expired { peer } => (peer, EventKind::Expired, 0),
         };
@@ -279,10 +283,17 @@ impl Host {
         let refused = is_fresh
             .then(|| self.began_anew(now, index, features, from))
             .flatten();
-        let presence = &mut self.peers[index].presence;
+        let peer = &mut self.peers[index];
         match event {
-            session::Event::Established { .. } => presence.established(now),
-            session::Event::Expired { .. } => presence.expired(now),
+            session::Event::Established { .. } => peer.presence.established(now),
+            session::Event::KeyShared { .. } => {
+                // Two hosts may go on for days; the log has it once.
+                if peer.signs.key_is_shared_from(now) {
+                    return;
+                }
+            }
+            session::Event::StampRefused { .. } => {}
+            session::Event::Expired { .. } => peer.presence.expired(now),
             session::Event::Left { .. } => self.part(now, index),
         }
         for kind in [Some(kind), refused].into_iter().flatten() {
@@ -291,8 +302,7 @@ impl Host {
         self.link(now, index);
     }
 
-    /// Makes a new association for a peer that has started anew, with these features; returns the event if it refused
-    /// something.
+    /// Makes a new association with a peer that has these features; returns the event if it refused something.
     fn began_anew(
         &mut self,
         now: Instant,
@@ -311,6 +321,7 @@ impl Host {
             fresh = maker.equip(fresh, profile, &name);
         }
         peer.association = fresh.after(&mut peer.association);
+        peer.association.revive_connections(now);
         let refused = match peer.terms.tcp.refused(method) {
             Some(chosen) => Some(EventKind::TcpRefused { chosen }),
             None => peer

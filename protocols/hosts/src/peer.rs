@@ -14,7 +14,7 @@ use crate::presence::Presence;
 use crate::reach::Reach;
 use crate::search::Search;
 use crate::streams::StreamMaker;
-use crate::verdict::{HopState, Limit, UnverifiedReports, VerdictInputs};
+use crate::verdict::{HopState, Limit, Signs, VerdictInputs};
 use crate::{BearerMtu, Caps, Choice, HopCondition, Profile, Role, Scope, SplitTerms, TcpTerms};
 
 const UDP: usize = 8;
@@ -45,7 +45,7 @@ pub(crate) struct Peer {
     pub(crate) reach: Reach,
     pub(crate) search: Search,
     pub(crate) moving: Option<HandOff>,
-    pub(crate) signs: UnverifiedReports,
+    pub(crate) signs: Signs,
     pub(crate) packets_refused: u64,
     pub(crate) caps: Caps,
     pub(crate) terms: Terms,
@@ -85,7 +85,7 @@ impl Peer {
             reach: Reach::Open,
             search: Search::default(),
             moving: None,
-            signs: UnverifiedReports::default(),
+            signs: Signs::default(),
             packets_refused: 0,
             caps: config.caps,
             terms: Terms {

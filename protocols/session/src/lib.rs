@@ -17,6 +17,7 @@ mod handshake;
 mod key_text;
 mod keys;
 mod limits;
+mod lineage;
 mod message;
 mod noise;
 mod number;

@@ -7,6 +7,7 @@ mod conformance;
 mod faults;
 mod handoff;
 mod mtu;
+mod one_key;
 mod pair;
 mod peers;
 mod processor;

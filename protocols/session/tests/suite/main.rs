@@ -7,4 +7,6 @@ mod farewell;
 mod hostile;
 mod keys;
 mod pair;
+mod stamps;
+mod three;
 mod vectors;
