@@ -1,7 +1,8 @@
-//! The limits on flows that a peer may begin.
+//! The limits on flows that a peer, or others on its account, may begin.
 
 use std::collections::BTreeMap;
 
+use machine::TokenBucket;
 use units::{Bytes, Duration, Instant};
 use wire::flow::FlowKey;
 
@@ -12,7 +13,7 @@ const TIDY: Duration = Duration::from_secs(1);
 /// Approximate bytes of an entry, its place in a tree included.
 const ENTRY: usize = size_of::<(FlowKey, Instant)>() + 64;
 
-/// Limits on the flows that a peer may begin, by packets of either direction.
+/// Limits on the flows that each side of the hop may begin: the peer, and the hosts that send to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowLimits {
     /// New flows per second, in the long run.
@@ -23,32 +24,33 @@ pub struct FlowLimits {
     pub known: usize,
 }
 
-/// The known flows of a peer, and the limit on new ones.
+/// Side of the hop whose packet began a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Peer,
+    Here,
+}
+
+/// The known flows of a peer, and the limit on new ones. Each side has a limit of its own, so that neither takes the
+/// room of the other.
 #[derive(Debug)]
 pub(crate) struct KnownFlows {
-    /// The limits; `None` if all flows may begin.
-    limits: Option<FlowLimits>,
-    seen: BTreeMap<FlowKey, Instant>,
-    /// Time at which the token bucket was last empty, at the rate in the long run.
-    begun: Instant,
-    tidied: Instant,
+    /// Flows by the side that began them; `None` if all flows may begin.
+    begun: Option<[BegunFlows; 2]>,
     refused: u64,
 }
 
 impl KnownFlows {
     pub(crate) fn new(limits: Option<FlowLimits>) -> Self {
         Self {
-            limits,
-            seen: BTreeMap::new(),
-            begun: Instant::ZERO,
-            tidied: Instant::ZERO,
+            begun: limits.map(|limits| [BegunFlows::new(limits), BegunFlows::new(limits)]),
             refused: 0,
         }
     }
 
     /// Returns true if flows may be refused.
     pub(crate) fn are_limited(&self) -> bool {
-        self.limits.is_some()
+        self.begun.is_some()
     }
 
     /// Returns the number of packets whose flow was refused.
@@ -56,47 +58,64 @@ impl KnownFlows {
         self.refused
     }
 
-    /// Returns the bytes of memory of the table.
+    /// Returns the bytes of memory of the tables.
     pub(crate) fn memory(&self) -> Bytes {
-        Bytes::from(self.seen.len() * ENTRY)
+        let flows = self.begun.iter().flatten().map(|begun| begun.seen.len());
+        Bytes::from(flows.sum::<usize>() * ENTRY)
     }
 
     /// Returns true if a flow is known, or flows are not limited.
     pub(crate) fn knows(&self, key: &FlowKey) -> bool {
-        !self.are_limited() || self.seen.contains_key(&both_ways(*key))
+        let key = both_ways(*key);
+        let knows = |begun: &[BegunFlows; 2]| begun.iter().any(|side| side.seen.contains_key(&key));
+        self.begun.as_ref().is_none_or(knows)
     }
 
-    /// Returns true if a packet of this flow may pass: the flow is known, or it may begin.
-    pub(crate) fn admits(&mut self, now: Instant, key: FlowKey) -> bool {
-        let Some(limits) = self.limits else {
+    /// Returns true if a packet `from` this side may pass: its flow is known, or it may begin.
+    pub(crate) fn admits(&mut self, now: Instant, from: Side, key: FlowKey) -> bool {
+        let Some(begun) = &mut self.begun else {
             return true;
         };
         let key = both_ways(key);
-        if let Some(seen) = self.seen.get_mut(&key) {
+        let mut seen = begun.iter_mut().filter_map(|side| side.seen.get_mut(&key));
+        if let Some(seen) = seen.next() {
             *seen = now;
             return true;
         }
-        if self.seen.len() >= limits.known && now.since(self.tidied) >= TIDY {
+        let admitted = begun[from as usize].begin(now, key);
+        self.refused += u64::from(!admitted);
+        admitted
+    }
+}
+
+/// The known flows that one side began.
+#[derive(Debug)]
+struct BegunFlows {
+    known: usize,
+    tokens: TokenBucket,
+    seen: BTreeMap<FlowKey, Instant>,
+    tidied: Instant,
+}
+
+impl BegunFlows {
+    fn new(limits: FlowLimits) -> Self {
+        Self {
+            known: limits.known,
+            tokens: TokenBucket::new(limits.per_second, limits.burst),
+            seen: BTreeMap::new(),
+            tidied: Instant::ZERO,
+        }
+    }
+
+    /// Begins a flow, if there are room and a token for it; returns true if it did.
+    fn begin(&mut self, now: Instant, key: FlowKey) -> bool {
+        if self.seen.len() >= self.known && now.since(self.tidied) >= TIDY {
             self.tidied = now;
             self.seen.retain(|_, seen| now.since(*seen) < QUIET);
         }
-        let admitted = self.seen.len() < limits.known && self.begins(now, limits);
-        if admitted {
-            self.seen.insert(key, now);
-        } else {
-            self.refused += 1;
-        }
-        admitted
-    }
-
-    /// Takes a token for a new flow; returns false if there is none. The token bucket is kept as the time at which it
-    /// was empty.
-    fn begins(&mut self, now: Instant, limits: FlowLimits) -> bool {
-        let each = Duration::from_secs(1) / u64::from(limits.per_second.max(1));
-        let next = self.begun.max(now - each * u64::from(limits.burst)) + each;
-        let begins = next <= now;
+        let begins = self.seen.len() < self.known && self.tokens.take(now);
         if begins {
-            self.begun = next;
+            self.seen.insert(key, now);
         }
         begins
     }
@@ -133,7 +152,24 @@ mod tests {
 
     /// Returns the number of the new flows at `ports` that begin.
     fn begin(flows: &mut KnownFlows, now: Instant, ports: std::ops::Range<u16>) -> usize {
-        ports.filter(|port| flows.admits(now, key(*port))).count()
+        ports
+            .filter(|port| flows.admits(now, Side::Peer, key(*port)))
+            .count()
+    }
+
+    fn known(flows: &KnownFlows) -> usize {
+        let begun = flows.begun.as_ref().expect("limits");
+        begun[Side::Peer as usize].seen.len()
+    }
+
+    #[test]
+    fn neither_side_takes_the_flows_of_the_other() {
+        let mut flows = KnownFlows::new(Some(LIMITS));
+        let now = Instant::from_millis(60_000);
+        assert_eq!(begin(&mut flows, now, 0..100), 20);
+        assert!(!flows.admits(now, Side::Peer, key(200)));
+        assert!(flows.admits(now, Side::Here, key(200)));
+        assert!(flows.knows(&key(200)) && flows.admits(now, Side::Peer, key(200)));
     }
 
     #[test]
@@ -142,7 +178,10 @@ mod tests {
         let now = Instant::from_millis(60_000);
         assert_eq!(begin(&mut flows, now, 0..100), 20);
         assert_eq!(flows.refused(), 80);
-        assert!(flows.admits(now, key(3)) && flows.admits(now, key(3).reversed()));
+        assert!(
+            flows.admits(now, Side::Here, key(3))
+                && flows.admits(now, Side::Peer, key(3).reversed())
+        );
         assert!(flows.knows(&key(3).reversed()) && !flows.knows(&key(30)));
         let later = now + Duration::from_secs(1);
         assert_eq!(begin(&mut flows, later, 100..200), 10);
@@ -156,10 +195,10 @@ mod tests {
             begin(&mut flows, now, second * 100..second * 100 + 100);
             now += Duration::from_secs(1);
         }
-        assert_eq!(flows.seen.len(), LIMITS.known);
+        assert_eq!(known(&flows), LIMITS.known);
         now += QUIET - Duration::from_secs(3);
-        assert!(flows.admits(now, key(999)));
-        assert!(flows.seen.len() < LIMITS.known);
+        assert!(flows.admits(now, Side::Peer, key(999)));
+        assert!(known(&flows) < LIMITS.known);
         assert!(flows.memory() > Bytes::ZERO);
     }
 

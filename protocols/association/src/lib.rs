@@ -21,7 +21,7 @@ use air::Air;
 use arq::{Arq, COMMON_FLOW, Config, StallGuard};
 pub use arq::{LinkEvent, PathNews};
 pub use flows::FlowLimits;
-use flows::KnownFlows;
+use flows::{KnownFlows, Side};
 use machine::{ConfigError, Machine};
 use marks::HeldReplies;
 use recent::Recent;
@@ -162,8 +162,8 @@ impl Association {
         }
     }
 
-    /// Returns the association with limits on the flows that the other end may begin. Packets from there that would
-    /// begin more are dropped; those to there share one flow.
+    /// Returns the association with limits on the flows that each side may begin: packets from the other end that
+    /// would begin more are dropped; those to there share one flow.
     #[must_use]
     pub fn with_flow_limits(self, limits: FlowLimits) -> Self {
         Self {
@@ -284,7 +284,7 @@ impl Association {
                 class = Class::Held;
             }
         }
-        if !self.flows.admits(now, key) {
+        if !self.flows.admits(now, Side::Here, key) {
             key = COMMON_FLOW;
         }
         if is_held_tcp && self.tcp.is_used() {
@@ -300,7 +300,8 @@ impl Association {
     /// A packet has crossed the hop.
     fn arrived(&mut self, now: Instant, packet: Packet) {
         if let Some(ip) = packet.ip() {
-            if self.flows.are_limited() && !self.flows.admits(now, FlowKey::of(&ip)) {
+            let is_limited = self.flows.are_limited();
+            if is_limited && !self.flows.admits(now, Side::Peer, FlowKey::of(&ip)) {
                 return;
             }
             match ip.protocol() {

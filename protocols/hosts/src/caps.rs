@@ -5,7 +5,7 @@ use units::Bytes;
 
 /// Upper bound on the bytes of a peer's memory for a known flow.
 const FLOW: u64 = 8 << 10;
-/// Most flows known at a time, however much memory there is.
+/// Most flows known at a time, those of either side together, however much memory there is.
 const FLOWS_MAX: u64 = 8_192;
 /// Most bytes of memory for a peer beside its association: keys, windows, a handshake, its turns on an air.
 const BESIDE: Bytes = Bytes::kibi(64);
@@ -18,8 +18,9 @@ pub struct Caps {
     pub memory: Bytes,
     /// Most bytes of packets that wait for their first transmission to it; further packets are dropped.
     pub queue: Bytes,
-    /// New flows per second in the long run, and twice as many at once; `None` if they are not limited. Packets from
-    /// it beyond that are dropped; those to it share one flow.
+    /// New flows per second in the long run, and twice as many at once; `None` if they are not limited. It limits
+    /// those that the peer begins, whose packets beyond it are dropped, and just so those that hosts beyond this one
+    /// begin, whose packets beyond it share one flow.
     pub new_flows: Option<u32>,
 }
 
@@ -32,7 +33,7 @@ impl Caps {
         self.new_flows.map(|per_second| FlowLimits {
             per_second,
             burst: per_second.saturating_mul(2),
-            known: known as usize,
+            known: known as usize / 2,
         })
     }
 }
