@@ -76,11 +76,11 @@ impl Arq {
         Self {
             outbox: Outbox::new(&config, shares),
             path: Path::new(&config),
+            inbox: Inbox::new(shares.incoming, config.packets),
             config,
             shares,
             outputs: VecDeque::new(),
             ledger: Ledger::default(),
-            inbox: Inbox::new(shares.incoming),
             acknowledger: Acknowledger::default(),
             round_trip: RoundTrip::default(),
             diagnosis: Diagnosis::default(),
@@ -438,7 +438,7 @@ impl Machine for Arq {
             self.repeat_due(now);
         }
         if self.pace.due.release.take_if(|due| *due <= now).is_some() {
-            self.pace.due.release = self.release().then_some(now);
+            self.pace.due.release = self.release(now);
         }
         if self.pace.due.tidy.is_some_and(|due| due <= now) {
             self.outbox.end_idle(now);

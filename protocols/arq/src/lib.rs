@@ -41,6 +41,7 @@ mod stall;
 mod stats;
 mod stream;
 mod table;
+mod turn;
 mod watch;
 
 pub use arq::Arq;
@@ -77,6 +78,9 @@ pub struct Config {
     pub memory: Bytes,
     /// Most bytes that wait for their first transmission, over all flows.
     pub queue: Bytes,
+    /// Most packets of usual length released per second in the long run; a longer one counts more. Further ones wait
+    /// here, and what is beyond the limit on memory is refused, so that the other end keeps it.
+    pub packets: Option<u32>,
     /// Search for the length of frames; without it frames have [`Config::frame`] bytes.
     pub path: Option<PathSearch>,
 }
@@ -97,6 +101,7 @@ impl Config {
             feed: Duration::from_secs(3),
             memory: Bytes::mebi(96),
             queue: Bytes::mebi(16),
+            packets: None,
             path: None,
         }
     }

@@ -22,6 +22,9 @@ pub struct Caps {
     /// those that the peer begins, whose packets beyond it are dropped, and just so those that hosts beyond this one
     /// begin, whose packets beyond it share one flow.
     pub new_flows: Option<u32>,
+    /// Packets of usual length from it per second in the long run; longer ones count more. Further ones wait, within
+    /// [`Caps::memory`]. `None` if only what is done at a time is limited.
+    pub packets: Option<u32>,
 }
 
 impl Caps {
@@ -39,13 +42,14 @@ impl Caps {
 }
 
 /// The default: room for all data that may be in flight at a time, in each direction (16 MiB, `docs/hop-frame.md`),
-/// and no limit on new flows.
+/// and no limit on new flows or packets.
 impl Default for Caps {
     fn default() -> Self {
         Self {
             memory: Bytes::mebi(96),
             queue: Bytes::mebi(16),
             new_flows: None,
+            packets: None,
         }
     }
 }

@@ -140,6 +140,7 @@ impl Bearer {
         let config = arq::Config {
             memory: caps.memory,
             queue: caps.queue,
+            packets: caps.packets,
             path: Some(PathSearch {
                 lengths: self.mtu,
                 around,

@@ -15,11 +15,15 @@ pub(crate) struct Caps {
     memory: Option<Memory>,
     queue: Option<Queue>,
     new_flows: Option<NewFlows>,
+    packets: Option<Packets>,
 }
 
 /// Default of new flows per second: many times what people open, and a small part of the capacity of address
 /// translation.
 const USUAL_NEW_FLOWS: u32 = 500;
+
+/// Default of packets per second: 600 Mbit/s of packets of usual length, more than one gateway carries.
+const USUAL_PACKETS: u32 = 50_000;
 
 impl Caps {
     /// Returns these limits; missing ones are taken from `others`.
@@ -30,6 +34,7 @@ impl Caps {
             new_flows: self
                 .new_flows
                 .map_or(others.new_flows, |NewFlows(most)| most),
+            packets: self.packets.map(|Packets(most)| most).or(others.packets),
         }
     }
 
@@ -37,6 +42,7 @@ impl Caps {
     pub(crate) fn usual() -> hosts::Caps {
         hosts::Caps {
             new_flows: Some(USUAL_NEW_FLOWS),
+            packets: Some(USUAL_PACKETS),
             ..hosts::Caps::default()
         }
     }
@@ -105,6 +111,23 @@ impl Visitor<'_> for NewFlowsVisitor {
         match text {
             "unlimited" => Ok(NewFlows(None)),
             _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+        }
+    }
+}
+
+/// Limit of packets per second from a mobile host.
+#[derive(Debug, Clone, Copy)]
+struct Packets(u32);
+
+impl<'de> Deserialize<'de> for Packets {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let count = i64::deserialize(input)?;
+        let limits = 1_000..=1_000_000;
+        match u32::try_from(count) {
+            Ok(count) if limits.contains(&count) => Ok(Self(count)),
+            _ => Err(de::Error::custom(format!(
+                "{count} packets a second is out of range; allowed: 1000 to 1000000, usual: {USUAL_PACKETS}"
+            ))),
         }
     }
 }

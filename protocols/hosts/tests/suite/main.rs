@@ -7,6 +7,7 @@ mod changes;
 mod conformance;
 mod faults;
 mod handoff;
+mod hostile;
 mod mtu;
 mod pair;
 mod peers;
