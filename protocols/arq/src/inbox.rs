@@ -60,6 +60,11 @@ impl Inbox {
         }
     }
 
+    /// Sets the limit on its memory.
+    pub(crate) fn set_most(&mut self, most: usize) {
+        self.most = most;
+    }
+
     /// Returns the bytes of memory that it holds.
     pub(crate) fn memory(&self) -> usize {
         let lists = (self.touched.capacity() + self.waiting.capacity()) * size_of::<u64>();

@@ -13,6 +13,9 @@ const TIDY: Duration = Duration::from_secs(1);
 /// Approximate bytes of an entry, its place in a tree included.
 const ENTRY: usize = size_of::<(FlowKey, Instant)>() + 64;
 
+/// Bytes of an association's memory for each flow that a side begins.
+const EACH: usize = 4_096;
+
 /// Limits on the flows that each side of the hop may begin: the peer, and the hosts that send to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowLimits {
@@ -48,6 +51,21 @@ impl KnownFlows {
         }
     }
 
+    /// Sets the part of the memory that may be used: it bounds the flows known at a time.
+    pub(crate) fn set_memory(&mut self, memory: Bytes) {
+        let room = usize::try_from(memory.get()).unwrap_or(usize::MAX) / EACH;
+        for side in self.begun.iter_mut().flatten() {
+            side.room = room;
+        }
+    }
+
+    /// Returns the memory that suffices for one more flow of either side.
+    pub(crate) fn memory_wanted(&self) -> Bytes {
+        let sides = self.begun.iter().flatten();
+        let most = sides.map(|side| side.seen.len() + 1).max();
+        Bytes::from(most.unwrap_or(0) * EACH)
+    }
+
     /// Returns true if flows may be refused.
     pub(crate) fn are_limited(&self) -> bool {
         self.begun.is_some()
@@ -64,34 +82,40 @@ impl KnownFlows {
         Bytes::from(flows.sum::<usize>() * ENTRY)
     }
 
-    /// Returns true if a flow is known, or flows are not limited.
-    pub(crate) fn knows(&self, key: &FlowKey) -> bool {
+    /// Returns the side that began a flow, if it is known; without limits all flows count as the peer's.
+    pub(crate) fn side_of(&self, key: &FlowKey) -> Option<Side> {
+        let Some(begun) = &self.begun else {
+            return Some(Side::Peer);
+        };
         let key = both_ways(*key);
-        let knows = |begun: &[BegunFlows; 2]| begun.iter().any(|side| side.seen.contains_key(&key));
-        self.begun.as_ref().is_none_or(knows)
+        let knows = |side: &Side| begun[*side as usize].seen.contains_key(&key);
+        [Side::Peer, Side::Here].into_iter().find(knows)
     }
 
-    /// Returns true if a packet `from` this side may pass: its flow is known, or it may begin.
-    pub(crate) fn admits(&mut self, now: Instant, from: Side, key: FlowKey) -> bool {
+    /// Returns the side that began the flow of a packet `from` this side, if it may pass: the flow is known, or it may
+    /// begin.
+    pub(crate) fn admits(&mut self, now: Instant, from: Side, key: FlowKey) -> Option<Side> {
+        let known = self.side_of(&key);
         let Some(begun) = &mut self.begun else {
-            return true;
+            return known;
         };
         let key = both_ways(key);
-        let mut seen = begun.iter_mut().filter_map(|side| side.seen.get_mut(&key));
-        if let Some(seen) = seen.next() {
-            *seen = now;
-            return true;
+        if let Some(side) = known {
+            begun[side as usize].seen.insert(key, now);
+            return known;
         }
         let admitted = begun[from as usize].begin(now, key);
         self.refused += u64::from(!admitted);
-        admitted
+        admitted.then_some(from)
     }
 }
 
 /// The known flows that one side began.
 #[derive(Debug)]
 struct BegunFlows {
+    /// Most of them, and most for which there is memory.
     known: usize,
+    room: usize,
     tokens: TokenBucket,
     seen: BTreeMap<FlowKey, Instant>,
     tidied: Instant,
@@ -101,6 +125,7 @@ impl BegunFlows {
     fn new(limits: FlowLimits) -> Self {
         Self {
             known: limits.known,
+            room: limits.known,
             tokens: TokenBucket::new(limits.per_second, limits.burst),
             seen: BTreeMap::new(),
             tidied: Instant::ZERO,
@@ -109,11 +134,12 @@ impl BegunFlows {
 
     /// Begins a flow, if there are room and a token for it; returns true if it did.
     fn begin(&mut self, now: Instant, key: FlowKey) -> bool {
-        if self.seen.len() >= self.known && now.since(self.tidied) >= TIDY {
+        let most = self.known.min(self.room);
+        if self.seen.len() >= most && now.since(self.tidied) >= TIDY {
             self.tidied = now;
             self.seen.retain(|_, seen| now.since(*seen) < QUIET);
         }
-        let begins = self.seen.len() < self.known && self.tokens.take(now);
+        let begins = self.seen.len() < most && self.tokens.take(now);
         if begins {
             self.seen.insert(key, now);
         }
@@ -153,7 +179,7 @@ mod tests {
     /// Returns the number of the new flows at `ports` that begin.
     fn begin(flows: &mut KnownFlows, now: Instant, ports: std::ops::Range<u16>) -> usize {
         ports
-            .filter(|port| flows.admits(now, Side::Peer, key(*port)))
+            .filter(|port| flows.admits(now, Side::Peer, key(*port)).is_some())
             .count()
     }
 
@@ -167,9 +193,10 @@ mod tests {
         let mut flows = KnownFlows::new(Some(LIMITS));
         let now = Instant::from_millis(60_000);
         assert_eq!(begin(&mut flows, now, 0..100), 20);
-        assert!(!flows.admits(now, Side::Peer, key(200)));
-        assert!(flows.admits(now, Side::Here, key(200)));
-        assert!(flows.knows(&key(200)) && flows.admits(now, Side::Peer, key(200)));
+        assert_eq!(flows.admits(now, Side::Peer, key(200)), None);
+        assert_eq!(flows.admits(now, Side::Here, key(200)), Some(Side::Here));
+        assert_eq!(flows.side_of(&key(200).reversed()), Some(Side::Here));
+        assert_eq!(flows.admits(now, Side::Peer, key(200)), Some(Side::Here));
     }
 
     #[test]
@@ -179,10 +206,10 @@ mod tests {
         assert_eq!(begin(&mut flows, now, 0..100), 20);
         assert_eq!(flows.refused(), 80);
         assert!(
-            flows.admits(now, Side::Here, key(3))
-                && flows.admits(now, Side::Peer, key(3).reversed())
+            flows.admits(now, Side::Here, key(3)).is_some()
+                && flows.admits(now, Side::Peer, key(3).reversed()).is_some()
         );
-        assert!(flows.knows(&key(3).reversed()) && !flows.knows(&key(30)));
+        assert!(flows.side_of(&key(3).reversed()).is_some() && flows.side_of(&key(30)).is_none());
         let later = now + Duration::from_secs(1);
         assert_eq!(begin(&mut flows, later, 100..200), 10);
     }
@@ -197,7 +224,7 @@ mod tests {
         }
         assert_eq!(known(&flows), LIMITS.known);
         now += QUIET - Duration::from_secs(3);
-        assert!(flows.admits(now, Side::Peer, key(999)));
+        assert!(flows.admits(now, Side::Peer, key(999)).is_some());
         assert!(known(&flows) < LIMITS.known);
         assert!(flows.memory() > Bytes::ZERO);
     }
@@ -206,6 +233,6 @@ mod tests {
     fn without_limits_all_begin() {
         let mut flows = KnownFlows::new(None);
         assert_eq!(begin(&mut flows, Instant::ZERO, 0..9_999), 9_999);
-        assert!(flows.knows(&key(1)) && flows.memory() == Bytes::ZERO);
+        assert!(flows.side_of(&key(1)).is_some() && flows.memory() == Bytes::ZERO);
     }
 }

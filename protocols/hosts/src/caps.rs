@@ -8,7 +8,7 @@ const FLOW: u64 = 8 << 10;
 /// Most flows known at a time, those of either side together, however much memory there is.
 const FLOWS_MAX: u64 = 8_192;
 /// Most bytes of memory for a peer beside its association: keys, windows, a handshake, its turns on an air.
-const BESIDE: Bytes = Bytes::kibi(64);
+pub(crate) const BESIDE: Bytes = Bytes::kibi(48);
 
 /// Limits on one peer's use of a host, so that it leaves enough to the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,12 +12,16 @@ use super::within;
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Caps {
+    /// Memory of the whole gateway.
+    total: Option<Total>,
     memory: Option<Memory>,
     queue: Option<Queue>,
     new_flows: Option<NewFlows>,
     packets: Option<Packets>,
 }
 
+/// Default memory of a gateway.
+const USUAL_TOTAL: Bytes = Bytes::mebi(1_024);
 /// Default of new flows per second: many times what people open, and a small part of the capacity of address
 /// translation.
 const USUAL_NEW_FLOWS: u32 = 500;
@@ -38,6 +42,16 @@ impl Caps {
         }
     }
 
+    /// Returns the memory of the gateway if it is given, which concerns all mobile hosts.
+    pub(crate) fn total(self) -> Option<Bytes> {
+        self.total.map(|Total(bytes)| bytes)
+    }
+
+    /// Returns the default memory of a gateway that needs `least` bytes: what is left serves those that need more.
+    pub(crate) fn usual_total(least: Bytes) -> Bytes {
+        USUAL_TOTAL.max(least + hosts::Caps::MEMORY_LEAST)
+    }
+
     /// Returns the default limits of a gateway.
     pub(crate) fn usual() -> hosts::Caps {
         hosts::Caps {
@@ -50,6 +64,18 @@ impl Caps {
 
 /// The largest size that may be configured.
 const MOST: Bytes = Bytes::mebi(64 << 10);
+
+/// Limit of memory for the whole gateway.
+#[derive(Debug, Clone, Copy)]
+struct Total(Bytes);
+
+impl<'de> Deserialize<'de> for Total {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(input)?;
+        let size = within(&text, Bytes::mebi(64), MOST, USUAL_TOTAL);
+        size.map(Self).map_err(de::Error::custom)
+    }
+}
 
 /// Limit of memory for a mobile host.
 #[derive(Debug, Clone, Copy)]

@@ -424,6 +424,21 @@ fn what_a_mobile_may_take_is_its_own_or_that_of_all() {
 }
 
 #[test]
+fn the_memory_of_a_gateway_is_for_all_its_mobile_hosts() {
+    let gateway = GatewayConfig::load(&source(GATEWAY)).expect("valid");
+    assert_eq!(gateway.caps.total(), None);
+    let text = changed(GATEWAY, "# total = \"1 GiB\"", "total = \"256 MiB\"");
+    let gateway = GatewayConfig::load(&source(&text)).expect("valid");
+    assert_eq!(gateway.caps.total(), Some(Bytes::mebi(256)));
+    let small = changed(&text, "256 MiB", "1 MiB");
+    assert!(complaint(&small).contains("out of range; allowed: 64 MiB"));
+    let own =
+        "# caps = { memory = \"96 MiB\", queue = \"16 MiB\", new_flows = 500, packets = 50000 }";
+    let text = changed(GATEWAY, own, "caps = { total = \"256 MiB\" }");
+    assert!(complaint(&text).contains("set it in [caps]"));
+}
+
+#[test]
 fn a_weight_counts_where_shares_are_given() {
     let text = changed(GATEWAY, "# weight = 1", "weight = 3");
     let text = changed(&text, "# shared = false", "shared = true");

@@ -22,6 +22,10 @@ const PACKET_OUT: Duration = Duration::from_micros(8);
 const DATAGRAM_IN: Duration = Duration::from_micros(3);
 const PACKET_IN: Duration = Duration::from_micros(3);
 const DATAGRAM_OUT: Duration = Duration::from_micros(2);
+/// Time for an initiation that is within the budget for handshakes.
+const HANDSHAKE: Duration = Duration::from_micros(200);
+/// First byte of an initiation.
+const INITIATION: u8 = 1;
 /// Time for a turn of the loop.
 const TURN: Duration = Duration::from_micros(3);
 /// Datagrams in the socket's buffer, and packets in the device's queue.
@@ -206,8 +210,13 @@ impl Site {
                 break;
             };
             self.busy += DATAGRAM_IN;
+            let asks = buffer.first() == Some(&INITIATION);
+            let refused = self.refused(asks);
             self.gateway
                 .handle_input(now, datagram(from, arrived, buffer));
+            if asks && self.refused(asks) == refused {
+                self.busy += HANDSHAKE;
+            }
             self.drain_gateway();
         }
         for _ in 0..BATCH {
@@ -218,6 +227,16 @@ impl Site {
             self.gateway.handle_input(self.busy, Input::Packet(packet));
             self.drain_gateway();
         }
+    }
+
+    /// Returns the number of initiations beyond the budget, if this is asked.
+    fn refused(&self, is_asked: bool) -> u64 {
+        let status = is_asked.then(|| self.gateway.status(self.busy));
+        let dropped = status
+            .into_iter()
+            .flat_map(|status| status.datagrams_dropped);
+        let over = dropped.filter(|(cause, _)| cause == "OverBudget");
+        over.map(|(_, count)| count).sum()
     }
 
     /// Returns the time of the gateway's next turn.
