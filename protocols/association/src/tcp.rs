@@ -199,7 +199,7 @@ impl TcpLane {
             SnoopSide::Mobile(mobile) => (mobile.cached_bytes(), mobile.flows()),
         };
         let kept = Bytes::new(cached) + Bytes::from(flows * FLOW);
-        (kept, self.cache + Bytes::from(FLOWS_MAX * FLOW))
+        (kept, memory_of(self.cache))
     }
 
     pub(crate) fn status(&self) -> TcpStatus {
@@ -329,6 +329,21 @@ impl Machine for TcpLane {
             SnoopSide::Nobody => None,
             SnoopSide::Agent(agent) => agent.poll_timeout(),
             SnoopSide::Mobile(mobile) => mobile.poll_timeout(),
+        }
+    }
+}
+
+/// Returns the limit on the memory of snoop with a cache of `cache` bytes.
+fn memory_of(cache: Bytes) -> Bytes {
+    cache + Bytes::from(FLOWS_MAX * FLOW)
+}
+
+impl TcpMethod {
+    /// Returns the limit on the memory that it takes beside packets on their way; snoop's cache has `cache` bytes.
+    pub fn memory_most(self, cache: Bytes) -> Bytes {
+        match self {
+            Self::Snoop => memory_of(cache),
+            Self::Arq | Self::Plain => Bytes::ZERO,
         }
     }
 }

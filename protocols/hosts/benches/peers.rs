@@ -84,6 +84,7 @@ fn host(index: usize, mobiles: usize, is_shared: bool) -> Host {
         shared_air: (is_gateway && is_shared).then(scheduler::Config::default),
         rate: None,
         snoop_cache: Bytes::mebi(2),
+        memory: None,
         streams: None,
         split: None,
     };

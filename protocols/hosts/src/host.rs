@@ -20,11 +20,12 @@ use wire::ip::Ecn;
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::agenda::PeerDeadlines;
+use crate::leases::{self, Leases};
 use crate::peer::{Bearer, Peer};
 use crate::route::Routes;
 use crate::sharing::Sharing;
 use crate::streams::StreamMaker;
-use crate::{Config, Event, EventKind, Input, Output, Role};
+use crate::{Caps, Config, Event, EventKind, Input, Output, Role};
 
 const TAG: usize = DATA_OVERHEAD_BYTES - DATA_HEADER_BYTES;
 
@@ -42,6 +43,9 @@ pub enum HostError {
     /// The limits on streams are not valid.
     #[error(transparent)]
     Streams(#[from] machine::ConfigError),
+    /// The memory for all peers is too little.
+    #[error("the peers need {0} of memory at least")]
+    Memory(Bytes),
     /// There are too many peers.
     #[error("too many peers: at most 65,535")]
     TooMany,
@@ -59,6 +63,9 @@ pub struct Host {
     pub(crate) routes: Routes,
     pub(crate) agenda: PeerDeadlines,
     pub(crate) bearer: Bearer,
+    /// Memory that the peers share, and the leases of it, if it is limited.
+    pub(crate) memory: Option<Bytes>,
+    pub(crate) leases: Option<Leases>,
     pub(crate) outputs: VecDeque<Output>,
     pub(crate) packets_unroutable: u64,
     pub(crate) frames_unsent: u64,
@@ -70,6 +77,7 @@ impl Host {
     /// Returns a host at rest. `entropy` must be unpredictable in a live process. It starts with the first
     /// [`Input::Wall`], which gives it the time.
     pub fn new(config: Config, mut entropy: Box<dyn Entropy>) -> Result<Self, HostError> {
+        let leases = Leases::of(&config)?;
         let maker = |limits| StreamMaker::new(limits, &mut *entropy);
         let streams = config.streams.map(maker).transpose()?;
         let settings = session::Config {
@@ -88,6 +96,7 @@ impl Host {
             role: config.role,
             snoop_cache: config.snoop_cache,
             is_shared: config.shared_air.is_some(),
+            lease: config.memory.map(|_| leases::FLOOR),
             streams,
         };
         let (mut peers, mut routes, mut weights) = (Vec::new(), Routes::default(), Vec::new());
@@ -121,6 +130,8 @@ impl Host {
         let sharing = config.shared_air.map(|air| Sharing::new(&air, &weights));
         Ok(Self {
             role: config.role,
+            memory: config.memory,
+            leases,
             endpoint,
             splitter: config.split.map(Splitter::new),
             sharing,
@@ -160,6 +171,7 @@ impl Host {
             .and_then(|ip| self.routes.owner(ip.destination()));
         match owner {
             Some(index) => {
+                self.lend(now, index, packet.capacity());
                 let input = association::Input::Packet(packet);
                 self.peers[index].association.handle_input(now, input);
                 self.forward(now, index);
@@ -206,8 +218,23 @@ impl Host {
             frame: buffer,
             ecn,
         };
+        self.lend(now, index, length);
         self.peers[index].association.handle_input(now, input);
         self.forward(now, index);
+    }
+
+    /// Adapts the memory that a peer may use to what it holds, and to packets of `more` bytes that come.
+    fn lend(&mut self, now: Instant, index: usize, more: usize) {
+        let Some(leases) = &mut self.leases else {
+            return;
+        };
+        let peer = &mut self.peers[index];
+        let wanted = peer.association.memory_wanted(more);
+        let most = peer.caps.memory.max(Caps::MEMORY_LEAST);
+        if let Some(lease) = leases.renew(index, wanted, most) {
+            let input = association::Input::Memory(lease);
+            peer.association.handle_input(now, input);
+        }
     }
 
     pub(crate) fn announce(&mut self, index: usize, kind: EventKind) {
@@ -322,6 +349,9 @@ impl Host {
         }
         peer.association = fresh.after(&mut peer.association);
         peer.association.revive_connections(now);
+        if let Some(leases) = &mut self.leases {
+            leases.end(index);
+        }
         let refused = match peer.terms.tcp.refused(method) {
             Some(chosen) => Some(EventKind::TcpRefused { chosen }),
             None => peer
@@ -337,6 +367,7 @@ impl Host {
     /// Seals and checks the outputs of an association; returns the bytes of them on the wire.
     pub(crate) fn forward(&mut self, now: Instant, index: usize) -> Bytes {
         let mut sent = Bytes::ZERO;
+        self.lend(now, index, 0);
         self.agenda.touch(index, &self.peers);
         if let Some(sharing) = &mut self.sharing {
             sharing.changed.push(index);

@@ -30,6 +30,8 @@ pub(crate) struct Bearer {
     pub(crate) snoop_cache: Bytes,
     /// True if other peers use the same air.
     pub(crate) is_shared: bool,
+    /// Part of its memory that an association may use at first; `None` for all of it.
+    pub(crate) lease: Option<Bytes>,
     /// Maker of streams, if TCP may be split.
     pub(crate) streams: Option<StreamMaker>,
 }
@@ -142,7 +144,9 @@ impl Bearer {
         };
         let config = arq::Config {
             memory: caps.memory,
+            lease: self.lease,
             queue: caps.queue,
+            packets: caps.packets,
             path: Some(PathSearch {
                 lengths: self.mtu,
                 around,

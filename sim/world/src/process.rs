@@ -198,7 +198,7 @@ fn config(identity: Identity, setting: &Setting) -> Config {
     } else {
         vec![peer(Identity::Gateway, setting)]
     };
-    Config {
+    let config = Config {
         role: if is_gateway {
             Role::Gateway
         } else {
@@ -210,13 +210,17 @@ fn config(identity: Identity, setting: &Setting) -> Config {
         rate: None,
         shared_air: (is_gateway && setting.is_shared).then(Default::default),
         snoop_cache: Bytes::mebi(4),
+        memory: None,
         streams: Some(StreamLimits {
             receive_buffer: None,
             connections: 64,
             lean: false,
         }),
         split: setting.split.map(|_| split_config(identity, setting)),
-    }
+    };
+    // The mobile hosts of a gateway share little.
+    let memory = is_gateway.then(|| config.memory_least() + Bytes::mebi(4));
+    Config { memory, ..config }
 }
 
 fn peer(identity: Identity, setting: &Setting) -> Peer {

@@ -111,6 +111,9 @@ impl Host {
             .bearer
             .association(peer.endpoint, TcpMethod::Arq, &peer.caps);
         peer.association = fresh.after(&mut peer.association);
+        if let Some(leases) = &mut self.leases {
+            leases.end(index);
+        }
         peer.association
             .handle_input(now, association::Input::Link(false));
         self.agenda.touch(index, &self.peers);
