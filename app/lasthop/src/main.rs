@@ -78,7 +78,10 @@ fn main() -> ExitCode {
         Command::Unmount(arguments) => mount::run_unmount(&arguments),
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            log::finish(None);
+            ExitCode::SUCCESS
+        }
         Err(failure) => failure.report(),
     }
 }

@@ -102,6 +102,8 @@ impl Daemon {
         let announcer = Announcer::new(publisher.map_err(Failure::setting)?, peers.into_iter());
         privileges::keep_network_administration()
             .map_err(|error| Failure::setting(format!("cannot drop privileges: {error}")))?;
+        log::detach()
+            .map_err(|error| Failure::setting(format!("cannot start the log's thread: {error}")))?;
         let news = NetworkWatch::open().map_err(Failure::setting)?;
         let here = bearer.local_address();
         let ports = Ports {

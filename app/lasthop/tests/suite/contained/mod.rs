@@ -1,0 +1,3 @@
+//! What a daemon may do to its host, and what others may do by it.
+
+mod log;
