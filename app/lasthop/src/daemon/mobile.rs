@@ -118,6 +118,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             kind: kind_of(endpoint),
             mark: Some(MARK),
         }),
+        user: config.user,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
 }
@@ -165,6 +166,7 @@ impl Wiring {
                 scope: Scope::Every,
             }],
             settings,
+            destinations: None,
         }
     }
 
