@@ -3,6 +3,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use crate::log;
+
 /// Exit code of a program that Ctrl-C ended, as shells expect it.
 pub(crate) const INTERRUPTED: u8 = 130;
 
@@ -39,9 +41,9 @@ impl Failure {
         }
     }
 
-    /// Writes the message to standard error, and returns the exit code.
+    /// Writes the message to standard error, after all lines of the log, and returns the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        eprintln!("error: {self}");
+        log::finish(Some(&format!("error: {self}")));
         ExitCode::from(self.code)
     }
 }

@@ -1,16 +1,36 @@
 //! The log of the daemons: lines on standard error, without secrets.
+//!
+//! A daemon never waits for the reader of its log: after start-up a thread writes the lines, from a queue with a limit.
+//! Lines of one kind are limited too, so that nobody who can cause a line can fill the log.
 
-use std::io::IsTerminal;
+mod queue;
+mod repeats;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use tracing::callsite::Identifier;
 use tracing::level_filters::LevelFilter;
+use tracing::{Level, Metadata};
 use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::failure::Failure;
+use queue::Queue;
+use repeats::Repeats;
 
 /// Variable with the level: one level, or levels by part, such as `info,edges=debug`.
 const VARIABLE: &str = "LASTHOP_LOG";
+/// Longest time for which the end of the program waits for the reader of the log.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Queue to the thread that writes; lines before it exists are written at once.
+static QUEUE: OnceLock<Queue> = OnceLock::new();
+static REPEATS: Mutex<Repeats> = Mutex::new(Repeats::new());
 
 /// Starts the log, with colours only on a terminal.
 pub(crate) fn start() -> Result<(), Failure> {
@@ -21,9 +41,9 @@ pub(crate) fn start() -> Result<(), Failure> {
         })?,
         Err(_) => Targets::new().with_default(LevelFilter::INFO),
     };
-    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
+        .with_writer(Lines)
         .with_ansi(colours)
         .with_target(false);
     tracing_subscriber::registry()
@@ -31,4 +51,85 @@ pub(crate) fn start() -> Result<(), Failure> {
         .with(filter)
         .init();
     Ok(())
+}
+
+/// Lets a thread write the log from here on, so that the calling thread never waits for the reader.
+pub(crate) fn detach() -> io::Result<()> {
+    // A second queue would only be dropped.
+    let _ = QUEUE.set(Queue::start(io::stderr())?);
+    Ok(())
+}
+
+/// Writes `line` as the last one, and waits for the reader of the log for a limited time.
+pub(crate) fn finish(line: Option<&str>) {
+    let repeats = || REPEATS.lock().unwrap_or_else(PoisonError::into_inner);
+    repeats().finish().iter().for_each(|line| write(line));
+    line.into_iter().for_each(write);
+    if let Some(queue) = QUEUE.get() {
+        queue.flush(PATIENCE);
+    }
+}
+
+/// Writes one line, without its end.
+fn write(line: &str) {
+    match QUEUE.get() {
+        Some(queue) => queue.push(format!("{line}\n").into_bytes()),
+        // Without a reader there is nothing left to do.
+        None => drop(writeln!(io::stderr(), "{line}")),
+    }
+}
+
+/// Makes a writer for each line.
+struct Lines;
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Line;
+
+    fn make_writer(&'a self) -> Line {
+        Line(None)
+    }
+
+    fn make_writer_for(&'a self, metadata: &Metadata<'_>) -> Line {
+        // Whoever requests more than the usual lines gets all of them.
+        let is_limited = *metadata.level() <= Level::INFO;
+        Line(is_limited.then(|| metadata.callsite()))
+    }
+}
+
+/// The writer of one line, with its place in the program if its kind is limited.
+struct Line(Option<Identifier>);
+
+impl Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let line = String::from_utf8_lossy(bytes);
+        let line = line.trim_end();
+        let admitted = self.0.as_ref().map(|place| {
+            let mut repeats = REPEATS.lock().unwrap_or_else(PoisonError::into_inner);
+            repeats.admit(Instant::now(), kind(place, line), line)
+        });
+        match admitted {
+            Some(admitted) => {
+                admitted.ended.iter().for_each(|line| write(line));
+                admitted.line.into_iter().for_each(write);
+            }
+            None => write(line),
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Returns the kind of a line: its place in the program, and its text without numbers, addresses and time stamps, so
+/// that lines about one peer are of one kind.
+fn kind(place: &Identifier, line: &str) -> u64 {
+    let is_word = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit() || c == '\u{1b}');
+    let mut hasher = DefaultHasher::new();
+    place.hash(&mut hasher);
+    line.split_whitespace()
+        .filter(is_word)
+        .for_each(|word| word.hash(&mut hasher));
+    hasher.finish()
 }

@@ -55,6 +55,9 @@ enum Command {
     Keygen(keygen::Arguments),
     Lab(lab::Arguments),
     Mount(Box<mount::Arguments>),
+    /// Configures the network for a daemon, which starts it
+    #[command(hide = true)]
+    NetworkHelper,
     Nfs(Box<nfs::Arguments>),
     Signals(signals::Arguments),
     Status(status::Arguments),
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Command::Keygen(arguments) => keygen::run(&arguments),
         Command::Lab(arguments) => lab::run(&arguments),
         Command::Mount(arguments) => mount::run(&arguments),
+        Command::NetworkHelper => daemon::run_helper(),
         Command::Nfs(arguments) => nfs::run(&arguments),
         Command::Signals(arguments) => signals::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
@@ -78,7 +82,10 @@ fn main() -> ExitCode {
         Command::Unmount(arguments) => mount::run_unmount(&arguments),
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            log::finish(None);
+            ExitCode::SUCCESS
+        }
         Err(failure) => failure.report(),
     }
 }

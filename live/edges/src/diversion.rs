@@ -2,16 +2,18 @@
 //! Linux's `Documentation/networking/tproxy.rst`).
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use serde::{Deserialize, Serialize};
 
-use crate::nft::{NftError, Purpose, Table, link_in_rule, set};
+use crate::nft::{NftError, Purpose, Table, link_in_rule};
 
 /// The connections to divert, and the listener. Without any prefix, no connection is diverted.
 ///
 /// Besides the table this needs a rule that routes packets with the mark by a routing table of its own, with a local
 /// route to everything.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diversion {
     /// Instance name, which gives the table its name: `lasthop_<instance>_split`.
     pub instance: String,
@@ -21,6 +23,8 @@ pub struct Diversion {
     pub from: Networks,
     /// Networks to which connection requests of others are diverted.
     pub to: Networks,
+    /// Other ends of connections that are diverted; `None` for all.
+    pub destinations: Option<Destinations>,
     /// Port of the listener.
     pub port: u16,
     /// Firewall mark of diverted packets.
@@ -30,8 +34,40 @@ pub struct Diversion {
     pub is_own: bool,
 }
 
+/// Destinations that mobile hosts may reach.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Destinations {
+    /// Networks that they may reach.
+    pub open: Networks,
+    /// Networks that they may not reach, even if they are part of an open one.
+    pub closed: Networks,
+}
+
+impl Destinations {
+    /// Returns true if they may reach `address`.
+    pub fn allow(&self, address: IpAddr) -> bool {
+        let address = IpNet::from(address.to_canonical());
+        self.open.contain(address) && !self.closed.contain(address)
+    }
+
+    /// Returns the conditions of a rule for an address of one IP version; none if no address of it meets them.
+    fn conditions(&self, version: &str, address: &str) -> Option<String> {
+        let of_version = |networks: &Networks| {
+            let mut sets = networks.sets();
+            sets.find_map(|(one, set)| (one == version).then_some(set))
+        };
+        let open = of_version(&self.open)?;
+        let closed = of_version(&self.closed);
+        let closed = closed.map(|set| format!("{version} {address} != {{ {set} }} "));
+        Some(format!(
+            "{version} {address} {{ {open} }} {}",
+            closed.unwrap_or_default()
+        ))
+    }
+}
+
 /// Networks of both IP versions.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Networks {
     /// Networks of IPv4.
     pub ipv4: Vec<Ipv4Net>,
@@ -87,13 +123,20 @@ impl Diversion {
             String::new()
         };
         let mut rules = String::new();
-        for (end, networks) in [("saddr", &self.from), ("daddr", &self.to)] {
-            let versions = [("ip", set(&networks.ipv4)), ("ip6", set(&networks.ipv6))];
-            for (version, prefixes) in versions.into_iter().filter(|(_, set)| !set.is_empty()) {
+        let rules_of = [("saddr", &self.from, "daddr"), ("daddr", &self.to, "saddr")];
+        for (end, networks, other) in rules_of {
+            for (version, prefixes) in networks.sets() {
+                let limits = self.destinations.as_ref();
+                let conditions = limits.map_or(Some(String::new()), |limits| {
+                    limits.conditions(version, other)
+                });
+                let Some(conditions) = conditions else {
+                    continue;
+                };
                 // Writing to a string cannot fail. Connections to this host itself are for its own listeners.
                 let _ = writeln!(
                     rules,
-                    "    iifname \"{link}\" {version} {end} {{ {prefixes} }} fib daddr type != local \
+                    "    iifname \"{link}\" {version} {end} {{ {prefixes} }} {conditions}fib daddr type != local \
                      tcp flags & (syn | ack) == syn {tracks}tproxy {version} to :{port} meta mark set {mark} accept"
                 );
             }

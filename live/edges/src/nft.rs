@@ -59,6 +59,8 @@ pub enum Purpose {
     Translation,
     /// [`Diversion`](crate::diversion::Diversion).
     Diversion,
+    /// [`Forwarding`](crate::forwarding::Forwarding).
+    Forwarding,
 }
 
 impl Purpose {
@@ -67,6 +69,10 @@ impl Purpose {
         match self {
             Self::Translation => "set `nat = false` and translate by other means",
             Self::Diversion => "let TCP cross by another method than `tcp = \"split\"`",
+            Self::Forwarding => {
+                "set `nat = false`, `isolate = false` and no `networks`, turn forwarding on \
+                 yourself (`sysctl net.ipv4.ip_forward=1`), and filter by other means"
+            }
         }
     }
 }
@@ -76,6 +82,7 @@ impl fmt::Display for Purpose {
         formatter.write_str(match self {
             Self::Translation => "address translation",
             Self::Diversion => "splitting TCP",
+            Self::Forwarding => "forwarding by rule",
         })
     }
 }
@@ -105,6 +112,7 @@ impl Table {
         Ok(match self.purpose {
             Purpose::Translation => format!("lasthop_{instance}"),
             Purpose::Diversion => format!("lasthop_{instance}_split"),
+            Purpose::Forwarding => format!("lasthop_{instance}_forward"),
         })
     }
 

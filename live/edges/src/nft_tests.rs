@@ -2,6 +2,7 @@ use super::*;
 use ipnet::IpNet;
 
 use crate::diversion::{Diversion, Networks};
+use crate::forwarding::Forwarding;
 use crate::nat::Masquerade;
 
 fn masquerade() -> Masquerade {
@@ -28,6 +29,7 @@ fn diversion() -> Diversion {
         inner_link: "lasthop0".into(),
         from: networks(),
         to: networks(),
+        destinations: None,
         port: 4_321,
         mark: 7,
         is_own: false,
@@ -148,4 +150,52 @@ fn names_cannot_smuggle_rules_in() {
             assert!(matches!(ruleset, Err(NftError::InvalidLink(_))), "{link:?}");
         }
     }
+}
+
+fn forwarding() -> Forwarding {
+    Forwarding {
+        instance: "field_1".into(),
+        inner_link: "lasthop0".into(),
+        networks: networks(),
+        isolates: true,
+        admits_requests: false,
+        closes: (true, false),
+    }
+}
+
+#[test]
+fn what_is_not_named_is_not_forwarded() {
+    let expected = r#"table inet lasthop_field_1_forward {}
+delete table inet lasthop_field_1_forward
+table inet lasthop_field_1_forward {
+  chain forward {
+    type filter hook forward priority filter; policy accept;
+    iifname "lasthop0" oifname "lasthop0" meta l4proto tcp reject with tcp reset
+    iifname "lasthop0" oifname "lasthop0" reject with icmpx type admin-prohibited
+    ct state established,related accept
+    iifname "lasthop0" ip daddr { 10.7.0.2/32 } accept
+    iifname "lasthop0" reject with icmpx type admin-prohibited
+    oifname "lasthop0" drop
+    meta nfproto ipv4 iiftype != 65534 oiftype != 65534 drop
+  }
+}
+"#;
+    assert_eq!(forwarding().ruleset().unwrap(), expected);
+    assert!(forwarding().forbids());
+    let open = Forwarding {
+        networks: ["0.0.0.0/0", "::/0"]
+            .map(|all| all.parse().unwrap())
+            .into_iter()
+            .collect(),
+        isolates: false,
+        admits_requests: true,
+        closes: (false, false),
+        ..forwarding()
+    };
+    let rules = open.ruleset().unwrap();
+    assert!(
+        rules.contains("oifname \"lasthop0\" ip6 saddr { ::/0 } accept"),
+        "{rules}"
+    );
+    assert!(!open.forbids());
 }

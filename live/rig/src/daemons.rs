@@ -76,7 +76,9 @@ impl<'a> Daemons<'a> {
         let listen = line("listen = \"{}\"", self.listen);
         let endpoint = line("endpoint = \"{}\"", self.endpoint);
         let route = line("routes = [\"{}\"]", self.route);
-        let mut gateway = format!("{}nat = false\n{listen}{}", self.common(0), self.tun(0));
+        // Without these two, nothing needs `nft`, which a demo may not have.
+        let open = "nat = false\nisolate = false\n";
+        let mut gateway = format!("{}{open}{listen}{}", self.common(0), self.tun(0));
         for (host, key) in keys.iter().enumerate().skip(1) {
             let (name, address) = (self.name(host), self.address(host));
             // Writing to a string cannot fail.

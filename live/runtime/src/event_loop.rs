@@ -26,6 +26,7 @@ use crate::moderation::Moderation;
 use crate::outbox::Outbox;
 use crate::ports::Ports;
 use crate::sockets::Sockets;
+use crate::supervisor::Supervisor;
 
 /// Tokens of descriptors; those of the control socket's clients follow, and, from a much higher number, those of signal
 /// subscribers.
@@ -194,6 +195,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Runs until a signal or the stopper ends it.
     pub fn run(&mut self) -> Result<Stopped, RuntimeError> {
         edges::wait::sharpen_timers()?;
+        self.ports.supervisor.iter().for_each(Supervisor::begin);
         loop {
             self.catch_up()?;
             self.tell_time();
@@ -223,6 +225,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 self.read_device()?;
             }
             if let Some(stopped) = found.stopped {
+                self.ports.supervisor.iter().for_each(Supervisor::end);
                 self.tell(clock::monotonic(), Input::Leave);
                 self.flush()?;
                 return Ok(stopped);
@@ -252,6 +255,13 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             self.work.counters.timeouts += 1;
             self.host.handle_timeout(now);
             self.carry_out();
+        }
+        if let Some(sockets) = &mut self.work.sockets {
+            sockets.handle_timeout(now);
+            self.carry_out();
+        }
+        if let Some(supervisor) = &mut self.ports.supervisor {
+            supervisor.handle_timeout(now);
         }
         if now >= self.next_wall {
             self.next_wall = now + WALL_INTERVAL;
@@ -284,7 +294,12 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
 
     /// Waits for the next event or deadline.
     fn wait(&mut self) -> Result<Found, RuntimeError> {
-        let own = machine::earlier(self.news_due, Some(self.next_wall));
+        let supervisor = self.ports.supervisor.as_ref();
+        let own = supervisor.and_then(Supervisor::poll_timeout);
+        let sockets = self.work.sockets.as_ref();
+        let own = machine::earlier(own, sockets.and_then(Sockets::poll_timeout));
+        let own = machine::earlier(own, self.news_due);
+        let own = machine::earlier(own, Some(self.next_wall));
         let needs_flush = self.work.sockets.as_ref().is_some_and(Sockets::needs_flush);
         let own = machine::earlier(own, needs_flush.then_some(Instant::ZERO));
         let deadline = machine::earlier(self.host.poll_timeout(), own);
@@ -386,7 +401,14 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 break;
             };
             bytes += packet.len();
-            self.tell(clock::monotonic(), Input::Packet(packet));
+            let taken = match &mut self.work.sockets {
+                Some(sockets) => sockets.take(packet),
+                None => Some(packet),
+            };
+            match taken {
+                Some(packet) => self.tell(clock::monotonic(), Input::Packet(packet)),
+                None => self.carry_out(),
+            }
             if self.work.outbox.len() >= BATCH {
                 self.flush()?;
             }

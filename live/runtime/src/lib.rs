@@ -6,11 +6,13 @@
 
 pub mod control;
 pub mod files;
+pub mod helper;
 pub mod mount;
 pub mod privileges;
 pub mod replay;
 pub mod signals;
 pub mod sockets;
+pub mod supervisor;
 
 mod event_loop;
 mod finder;

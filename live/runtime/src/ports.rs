@@ -7,6 +7,7 @@ use crate::control::Control;
 use crate::finder::Finder;
 use crate::signals::Announcer;
 use crate::sockets::Sockets;
+use crate::supervisor::Supervisor;
 
 /// The ports of a loop.
 pub struct Ports<D, B> {
@@ -24,6 +25,8 @@ pub struct Ports<D, B> {
     pub announcer: Option<Announcer>,
     /// Sockets of split connections, if there are any.
     pub sockets: Option<Sockets>,
+    /// Supervisor, which watches the loop.
+    pub supervisor: Option<Supervisor>,
     /// Search for the address of a peer.
     pub finder: Option<Finder>,
 }
@@ -39,6 +42,7 @@ impl<D, B> Ports<D, B> {
             network: None,
             announcer: None,
             sockets: None,
+            supervisor: None,
             finder: None,
         }
     }

@@ -1,6 +1,7 @@
 //! The events of a host for its log.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use association::TcpMethod;
 use signals::Change;
@@ -61,6 +62,11 @@ pub enum EventKind {
         /// The chosen method.
         chosen: TcpMethod,
     },
+    /// The gateway has requested a connection to an address that is not an inner address of this host.
+    ForeignRequest {
+        /// The requested destination.
+        to: SocketAddr,
+    },
     /// The peer does not support the chosen profile of streams, so split TCP uses the kernel's TCP on the hop.
     StreamsRefused,
 }
@@ -79,6 +85,7 @@ impl EventKind {
             | Self::StampRefused { .. }
             | Self::Moved { .. }
             | Self::TcpRefused { .. }
+            | Self::ForeignRequest { .. }
             | Self::StreamsRefused => None,
         }
     }
@@ -117,6 +124,11 @@ impl fmt::Display for Event {
                 )
             }
             EventKind::Moved { to } => write!(formatter, "{peer}: moved to {to}"),
+            EventKind::ForeignRequest { to } => write!(
+                formatter,
+                "{peer}: it requested a connection to {to}, which is no inner address of this host, and was refused; \
+                 no gateway of ours does that, so check whose this one is"
+            ),
             EventKind::StreamsRefused => write!(
                 formatter,
                 "{peer}: it does not take streams by MTCP (its version does not know them, or it has no `nft`); \

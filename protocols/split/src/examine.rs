@@ -102,6 +102,11 @@ impl<C> Splitter<C> {
         }))
     }
 
+    /// Returns true if `address` is an inner address of a mobile host whose connections are split here.
+    pub fn serves(&self, address: IpAddr) -> bool {
+        self.owner(address.to_canonical()).is_some()
+    }
+
     /// Returns the index of the mobile host that has `address`, if there is one.
     pub(crate) fn owner(&self, address: IpAddr) -> Option<usize> {
         let mut mobiles = self.mobiles.iter();

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use hosts::SplitTerms;
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use scheduler::config::{Discipline, Monitor};
 use serde::Deserialize;
 use session::PublicKey;
@@ -34,8 +34,17 @@ pub(crate) struct GatewayConfig {
     /// True if packets of mobile hosts leave with the address of the gateway (NAT).
     #[serde(default = "yes")]
     pub(crate) nat: bool,
+    /// Networks that mobile hosts may reach through the gateway; without NAT their hosts may also begin connections to
+    /// mobile hosts.
+    #[serde(default = "all_networks")]
+    networks: Vec<Network>,
+    /// True if mobile hosts may not reach each other.
+    #[serde(default = "yes")]
+    pub(crate) isolate: bool,
     #[serde(default = "state_folder")]
     pub(crate) state_dir: PathBuf,
+    /// Name or number of the user that the daemon becomes after its start.
+    pub(crate) user: Option<String>,
     pub(crate) tun: Tun,
     #[serde(default)]
     pub(crate) hop: Hop,
@@ -190,6 +199,11 @@ impl GatewayConfig {
             .map_or(usual, |given| given.get_ref().0)
     }
 
+    /// Returns the networks that mobile hosts may reach through the gateway.
+    pub(crate) fn networks(&self) -> impl Iterator<Item = IpNet> {
+        self.networks.iter().map(|Network(network)| network.trunc())
+    }
+
     /// Refuses a port for a bearer without ports.
     fn check_listen(&self, source: &Source) -> Result<(), Failure> {
         match (self.hop.carrier(source)?, &self.listen) {
@@ -284,6 +298,11 @@ impl<'a> KnownMobiles<'a> {
 
 fn name() -> Name {
     Name("gateway".into())
+}
+
+fn all_networks() -> Vec<Network> {
+    let all: [IpNet; 2] = [Ipv4Net::default().into(), Ipv6Net::default().into()];
+    all.map(Network).into()
 }
 
 fn yes() -> bool {

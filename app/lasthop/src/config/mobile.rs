@@ -26,6 +26,8 @@ pub(crate) struct MobileConfig {
     pub(crate) routes: Routes,
     #[serde(default = "state_folder")]
     pub(crate) state_dir: PathBuf,
+    /// Name or number of the user that the daemon becomes after its start.
+    pub(crate) user: Option<String>,
     pub(crate) gateway: Spanned<Gateway>,
     pub(crate) tun: Tun,
     #[serde(default)]

@@ -4,15 +4,18 @@ use std::path::PathBuf;
 
 use ::split::{End, Mobile};
 use clap::Args;
+use edges::diversion::{Destinations, Networks};
+use edges::forwarding::Forwarding;
 use edges::nat::Masquerade;
 use edges::netlink::Route;
+use edges::sysctl;
 use edges::undo::{UndoError, UndoLog};
 use hosts::{Role, TcpTerms};
 use ipnet::{IpNet, Ipv6Net};
 use runtime::signals::Audience;
 
 use super::peer::{peer, prefixes};
-use super::router_advertisements::forward_ipv6;
+use super::router_advertisements::{FORWARDING as FORWARDING_IPV6, forward_ipv6};
 use super::{Daemon, bearer, prepare, split};
 use crate::config::Source;
 use crate::config::caps::Caps;
@@ -21,13 +24,15 @@ use crate::config::shared::Network;
 use crate::failure::Failure;
 use crate::key_file;
 
+const FORWARDING_IPV4: &str = "net/ipv4/ip_forward";
+
 const EXAMPLES: &str = "\
 Examples:
   lasthop gateway --config gateway.toml
   LASTHOP_LOG=debug lasthop gateway --config gateway.toml
 
 app/lasthop/examples/gateway.toml shows every setting. It needs root or CAP_NET_ADMIN (and
-CAP_NET_RAW to open an Ethernet bearer), and `nft` unless `nat = false`. SIGTERM
+CAP_NET_RAW to open an Ethernet bearer), and `nft`. SIGTERM
 or Ctrl-C ends it; it then removes what it added to the system.";
 
 /// Run the wired end of the hop: take in the traffic of mobile hosts and send it on.
@@ -79,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         mark: None,
     };
     let (bearer, bearer_mtu) = plan.open()?;
-    let wiring = Wiring::new(&config, networks);
+    let mut wiring = Wiring::new(&config, networks);
     let name = config.name.0;
     let streams = config.split.streams();
     let split = (!split.is_empty()).then_some(split::Plan {
@@ -88,6 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
         mobiles: split,
         settings: config.split,
+        destinations: Some(wiring.destinations()),
     });
     let mut daemon = Daemon {
         name,
@@ -110,6 +116,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         // The signals show when a mobile host is reachable, and so perhaps where its owner is.
         audience: Audience::Owner,
         name_of_peer: None,
+        user: config.user,
     };
     daemon.host.memory = Some(daemon.memory_of_peers(config.caps.total())?);
     daemon.run(|undo, link| wiring.set_up(undo, link))
@@ -123,6 +130,7 @@ struct Wiring {
     own: Vec<IpNet>,
     /// Inner addresses of the mobile hosts.
     networks: Vec<IpNet>,
+    forwarding: Forwarding,
 }
 
 impl Wiring {
@@ -132,25 +140,63 @@ impl Wiring {
             instance: config.nat.then(|| config.name.0.clone()),
             own: own.map(|Network(own)| *own).collect(),
             networks,
+            forwarding: Forwarding {
+                instance: config.name.0.clone(),
+                inner_link: String::new(),
+                networks: config.networks().collect(),
+                isolates: config.isolate,
+                admits_requests: !config.nat,
+                closes: (false, false),
+            },
         }
     }
 
-    fn set_up(&self, undo: &mut UndoLog, link: &str) -> Result<(), UndoError> {
+    fn set_up(&mut self, undo: &mut UndoLog, link: &str) -> Result<(), UndoError> {
         let beyond = |network: &&IpNet| !self.own.iter().any(|own| own.contains(*network));
         for network in self.networks.iter().filter(beyond) {
             undo.add_route(&Route::to(*network).through(link))?;
         }
-        let all = || self.own.iter().chain(&self.networks);
-        if all().any(|network| network.addr().is_ipv4()) {
-            undo.set_sysctl("net/ipv4/ip_forward", "1")?;
-        }
-        if all().any(|network| network.addr().is_ipv6()) {
-            forward_ipv6(undo)?;
-        }
+        self.forward(undo, link)?;
         match &self.instance {
             Some(instance) => undo.install_nat(&self.masquerade(instance, link)),
             None => Ok(()),
         }
+    }
+
+    /// Returns the destinations of mobile hosts, for connections that are split and so not forwarded.
+    fn destinations(&self) -> Destinations {
+        let closed = self.networks.iter().filter(|_| self.forwarding.isolates);
+        Destinations {
+            open: self.forwarding.networks.clone(),
+            closed: closed.copied().collect(),
+        }
+    }
+
+    /// Turns forwarding on, by rule. If this host has not forwarded before, it does not begin to do so between its other
+    /// networks either.
+    fn forward(&mut self, undo: &mut UndoLog, link: &str) -> Result<(), UndoError> {
+        let all = || self.own.iter().chain(&self.networks);
+        let forwarding = &mut self.forwarding;
+        let is_wanted = forwarding.networks != Networks::default() || !forwarding.isolates;
+        let has_ipv4 = is_wanted && all().any(|network| network.addr().is_ipv4());
+        let has_ipv6 = is_wanted && all().any(|network| network.addr().is_ipv6());
+        let is_off = |name| sysctl::read(name).is_ok_and(|value| value == "0");
+        forwarding.inner_link = link.into();
+        forwarding.closes = (
+            has_ipv4 && is_off(FORWARDING_IPV4),
+            has_ipv6 && is_off(FORWARDING_IPV6),
+        );
+        // The rules come first.
+        if forwarding.forbids() {
+            undo.install_forwarding(forwarding)?;
+        }
+        if has_ipv4 {
+            undo.set_sysctl(FORWARDING_IPV4, "1")?;
+        }
+        if has_ipv6 {
+            forward_ipv6(undo)?;
+        }
+        Ok(())
     }
 
     /// Returns the rules by which packets of mobile hosts leave with this host's address, unless theirs is globally

@@ -119,6 +119,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             kind: kind_of(endpoint),
             mark: Some(MARK),
         }),
+        user: config.user,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
 }
@@ -166,6 +167,7 @@ impl Wiring {
                 scope: Scope::Every,
             }],
             settings,
+            destinations: None,
         }
     }
 

@@ -4,6 +4,7 @@ mod bearer;
 mod gateway;
 mod mobile;
 mod peer;
+mod privileges;
 mod router_advertisements;
 mod source_check;
 mod split;
@@ -20,7 +21,8 @@ use hosts::Host;
 use runtime::control::Control;
 use runtime::replay::{Draws, Recorder};
 use runtime::signals::{self, Announcer, Audience, Publisher};
-use runtime::{DrivenHost, EventLoop, Finder, MEMORY_BESIDE, Ports, privileges};
+use runtime::supervisor::Supervisor;
+use runtime::{DrivenHost, EventLoop, Finder, MEMORY_BESIDE, Ports};
 use session::Entropy;
 use units::Bytes;
 use wire::address::HopAddress;
@@ -32,6 +34,8 @@ use crate::{entropy, log};
 
 pub(crate) use gateway::{Arguments as GatewayArguments, run as run_gateway};
 pub(crate) use mobile::{Arguments as MobileArguments, run as run_mobile};
+pub(crate) use privileges::run_helper;
+use privileges::{Keeper, Needs};
 
 /// Default UDP port of a gateway.
 pub(crate) const PORT: u16 = 51_830;
@@ -52,6 +56,8 @@ struct Daemon {
     audience: Audience,
     /// Name of the other end, if it is known by one.
     name_of_peer: Option<Name>,
+    /// Name or number of the user that it becomes, if not the usual one.
+    user: Option<String>,
 }
 
 /// Starts the log, and protects memory from dumps; called before any secret is read.
@@ -100,6 +106,8 @@ impl Daemon {
             None => Box::new(entropy::fill),
         };
         let host = Host::new(config, entropy).map_err(Failure::setting)?;
+        let resolves_names = self.name_of_peer.is_some();
+        let needs = Needs::of(self.user.as_deref(), self.split.as_ref(), resolves_names)?;
         // From here on a signal waits for the event loop, so nothing is left half done.
         let signals = Signals::catch().map_err(Failure::setting)?;
         let mut undo = open_undo(&self.state_dir, &self.name)?;
@@ -117,16 +125,26 @@ impl Daemon {
         let control = Control::bind(&socket).map_err(Failure::setting)?;
         let publisher = Publisher::bind(&socket.with_extension(signals::ENDING), self.audience);
         let announcer = Announcer::new(publisher.map_err(Failure::setting)?, peers.into_iter());
-        privileges::keep_network_administration()
-            .map_err(|error| Failure::setting(format!("cannot drop privileges: {error}")))?;
         let news = NetworkWatch::open().map_err(Failure::setting)?;
         let here = bearer.local_address();
+        let supervisor = Supervisor::from_environment().map_err(|error| {
+            Failure::setting(format!(
+                "cannot reach the supervisor at $NOTIFY_SOCKET: {error}; start it as a service, or unset NOTIFY_SOCKET"
+            ))
+        })?;
+        let sockets = vec![socket.clone(), socket.with_extension(signals::ENDING)];
+        let keeper = Keeper::start(undo, sockets, splitting.as_ref())?;
+        needs.drop_others()?;
+        log::detach()
+            .map_err(|error| Failure::setting(format!("cannot start the log's thread: {error}")))?;
+        let start = |opened: split::Opened| opened.start(keeper.divert());
         let ports = Ports {
             signals: Some(signals),
             control: Some(control),
             network: Some(news),
             announcer: Some(announcer),
-            sockets: splitting.map(split::Opened::start).transpose()?,
+            supervisor,
+            sockets: splitting.map(start).transpose()?,
             finder: self.name_of_peer.map(finder).transpose()?,
             ..Ports::new(device, bearer)
         };
@@ -136,8 +154,8 @@ impl Daemon {
             socket.display()
         );
         match twin {
-            None => drive(&self.name, host, ports, undo).map(drop),
-            Some(twin) => twin.compare(&drive(&self.name, Recorder::new(host), ports, undo)?),
+            None => drive(&self.name, host, ports, keeper).map(drop),
+            Some(twin) => twin.compare(&drive(&self.name, Recorder::new(host), ports, keeper)?),
         }
     }
 }
@@ -147,16 +165,16 @@ fn drive<H: DrivenHost>(
     name: &str,
     host: H,
     ports: Ports<TunDevice, Bearer>,
-    undo: UndoLog,
+    keeper: Keeper,
 ) -> Result<H, Failure> {
     let mut event_loop = EventLoop::new(host, ports).map_err(Failure::setting)?;
     let memory = event_loop.memory_most();
     tracing::info!("{name} takes at most {memory} of memory");
     let stopped = event_loop.run();
     // The system is restored before the reason why the loop ended is reported.
-    let undone = undo.undo();
+    let undone = keeper.undo();
     let stopped = stopped.map_err(Failure::broken)?;
-    undone.map_err(Failure::broken)?;
+    undone?;
     tracing::info!("{name} ended ({stopped:?})");
     Ok(event_loop.into_host())
 }

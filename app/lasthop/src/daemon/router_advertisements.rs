@@ -6,7 +6,7 @@ use edges::undo::{UndoError, UndoLog};
 /// Values of `accept_ra` (kernel, ip-sysctl): a link accepts router advertisements unless the host forwards, or always.
 const UNLESS_FORWARDING: &str = "1";
 const ALWAYS: &str = "2";
-const FORWARDING: &str = "net/ipv6/conf/all/forwarding";
+pub(super) const FORWARDING: &str = "net/ipv6/conf/all/forwarding";
 
 /// Enables forwarding of IPv6, and keeps router advertisements accepted where they are now. If the host forwards
 /// already nothing changes: its administrator has decided.

@@ -2,14 +2,14 @@
 
 use std::io;
 
-use edges::diversion::Diversion;
+use edges::diversion::{Destinations, Diversion};
 use edges::netlink::{IpVersion, Route, RouteKind, Rule};
 use edges::process::allow_open_files;
 use edges::transparent::TransparentListener;
 use edges::undo::{UndoError, UndoLog};
 use hosts::Scope;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-use runtime::sockets::{Options, Sockets};
+use runtime::sockets::{Divert, Options, Sockets};
 use split::{Config, End, Mobile};
 
 use super::source_check::loosen_source_check;
@@ -32,6 +32,8 @@ pub(super) struct Plan {
     pub(super) end: End,
     pub(super) mobiles: Vec<Mobile>,
     pub(super) settings: Split,
+    /// At the gateway: destinations that mobile hosts may reach.
+    pub(super) destinations: Option<Destinations>,
 }
 
 impl Plan {
@@ -80,6 +82,7 @@ impl Opened {
             inner_link: String::new(),
             from: split.flat_map(networks).collect(),
             to: mobiles().filter(|_| !is_own).flat_map(networks).collect(),
+            destinations: plan.destinations.clone(),
             port: listener.port(),
             mark: MARK,
             is_own,
@@ -127,8 +130,13 @@ impl Opened {
         }
     }
 
-    /// Starts the sockets that answer.
-    pub(super) fn start(self) -> Result<Sockets, Failure> {
+    /// Returns the diversion that is installed later, if there is one.
+    pub(super) fn later(&self) -> Option<Diversion> {
+        (self.plan.end == End::Mobile).then(|| self.diversion.clone())
+    }
+
+    /// Starts the sockets that answer; `divert` installs the diversion [`later`](Self::later).
+    pub(super) fn start(self, divert: Divert) -> Result<Sockets, Failure> {
         let config = self.plan.config();
         let files = FILES_BESIDE + FILES_EACH * config.connections as u64;
         let allowed = allow_open_files(files).map_err(Failure::setting)?;
@@ -141,7 +149,8 @@ impl Opened {
         }
         let options = Options {
             congestion_control: self.plan.settings.congestion_control,
-            diversion: (self.plan.end == End::Mobile).then_some(self.diversion),
+            divert: (self.plan.end == End::Mobile).then_some(divert),
+            destinations: self.plan.destinations,
             memory: config.memory(),
         };
         Sockets::new(options, self.listener).map_err(Failure::setting)

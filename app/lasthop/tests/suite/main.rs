@@ -8,6 +8,7 @@
 
 mod abuse;
 mod command_line;
+mod contained;
 mod daemons;
 mod demo;
 mod ecn;

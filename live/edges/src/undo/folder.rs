@@ -135,10 +135,10 @@ impl StateFolder {
     }
 
     /// Writes the beginning of a new log, completely or not at all, and opens it for appending.
-    pub(super) fn begin(path: &Path, steps: &[UndoStep]) -> Result<File, UndoError> {
+    pub(super) fn begin(path: &Path, owner: &Owner, steps: &[UndoStep]) -> Result<File, UndoError> {
         let draft = path.with_extension("draft");
         let write = || -> io::Result<File> {
-            let mut bytes = Line::Owner(Owner::this_process()?).to_bytes()?;
+            let mut bytes = Line::Owner(owner.clone()).to_bytes()?;
             for step in steps {
                 bytes.extend(Line::Step(step.clone()).to_bytes()?);
             }

@@ -16,13 +16,14 @@ use std::path::{Path, PathBuf};
 use ipnet::IpNet;
 
 use crate::diversion::Diversion;
+use crate::forwarding::Forwarding;
 use crate::namespace::{Namespace, NamespaceError};
 use crate::nat::Masquerade;
 use crate::netlink::{Netlink, Route, Rule};
 use crate::nft::{NftError, Table};
 use crate::sysctl;
 use error::file_error;
-use file::Line;
+use file::{Line, Owner};
 
 pub use error::UndoError;
 pub use folder::Recovery;
@@ -39,6 +40,9 @@ pub struct UndoLog {
     steps: Vec<Option<UndoStep>>,
     namespace: Namespace,
     netlink: Netlink,
+    owner: Owner,
+    /// True if nothing is left to take back here.
+    is_done: bool,
 }
 
 impl UndoLog {
@@ -50,7 +54,8 @@ impl UndoLog {
         let folder = folder::StateFolder::open(folder, namespace.id())?;
         let path = folder.path_of(instance)?;
         let (steps, recoveries, obsolete) = folder.recover(instance, &mut netlink)?;
-        let file = folder::StateFolder::begin(&path, &steps)?;
+        let owner = Owner::this_process().map_err(file_error(&path))?;
+        let file = folder::StateFolder::begin(&path, &owner, &steps)?;
         for left in obsolete.iter().filter(|left| **left != path) {
             std::fs::remove_file(left).map_err(file_error(left))?;
         }
@@ -62,9 +67,64 @@ impl UndoLog {
                 steps,
                 namespace,
                 netlink,
+                owner,
+                is_done: false,
             },
             recoveries,
         ))
+    }
+
+    /// Returns the path of the undo file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Leaves the changes to a process that has called [`take_over`](Self::take_over). This process stays the owner of
+    /// the file.
+    pub fn hand_over(mut self) {
+        self.is_done = true;
+    }
+
+    /// Takes over the log of a living process, in the same network namespace.
+    ///
+    /// # Errors
+    /// [`UndoError::File`] if there is no such log.
+    pub fn take_over(path: &Path) -> Result<Self, UndoError> {
+        let content = file::read(path).map_err(file_error(path))?;
+        let no_owner = || io::Error::new(io::ErrorKind::InvalidData, "it does not say whose it is");
+        let owner = content
+            .owner
+            .ok_or_else(no_owner)
+            .map_err(file_error(path))?;
+        let file = folder::StateFolder::begin(path, &owner, &content.steps)?;
+        Ok(Self {
+            path: path.into(),
+            file,
+            steps: content.steps.into_iter().map(Some).collect(),
+            namespace: Namespace::current()?,
+            netlink: Netlink::open()?,
+            owner,
+            is_done: false,
+        })
+    }
+
+    /// Reverts all changes like [`undo`](Self::undo) and then calls `then`, unless a later process has done that in its
+    /// place and owns the file now. No other process of this folder starts meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`undo`](Self::undo).
+    pub fn undo_own(mut self, then: impl FnOnce()) -> Result<(), UndoError> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let _locked = folder::StateFolder::open(folder, self.namespace.id())?;
+        let present = file::read(&self.path).map_err(file_error(&self.path));
+        let is_own = present.is_ok_and(|present| present.owner.as_ref() == Some(&self.owner));
+        if !is_own {
+            self.is_done = true;
+            return Ok(());
+        }
+        let undone = self.take_all_steps();
+        then();
+        undone
     }
 
     /// Returns the log's own netlink socket, for queries and for changes that need no undoing.
@@ -142,6 +202,11 @@ impl UndoLog {
         self.guard_table(masquerade.table(), || masquerade.install())
     }
 
+    /// Installs rules of forwarding, removed at the end.
+    pub fn install_forwarding(&mut self, forwarding: &Forwarding) -> Result<(), UndoError> {
+        self.guard_table(forwarding.table(), || forwarding.install())
+    }
+
     /// Installs a diversion of connections, removed at the end.
     pub fn install_diversion(&mut self, diversion: &Diversion) -> Result<(), UndoError> {
         self.guard_table(diversion.table(), || diversion.install())
@@ -182,6 +247,9 @@ impl UndoLog {
     }
 
     fn take_all_steps(&mut self) -> Result<(), UndoError> {
+        if std::mem::replace(&mut self.is_done, true) {
+            return Ok(());
+        }
         let namespace = self.namespace.clone();
         let failures = in_namespace(&namespace, || {
             let mut failures = Vec::new();

@@ -266,3 +266,34 @@ fn a_folder_that_others_write_is_refused() {
         assert_eq!((mode(&deep), mode(&undo_file(&deep))), (0o755, 0o600));
     });
 }
+
+/// A helper takes the changes back in place of their maker, and leaves them alone if another one has done so.
+#[test]
+fn a_log_that_was_handed_over_is_undone_once() {
+    in_new_namespace(|folder| {
+        let before = state();
+        let (mut log, _) = UndoLog::open(folder, "test").unwrap();
+        change_everything(&mut log);
+        let path = log.path().to_owned();
+        let taken = UndoLog::take_over(&path).unwrap();
+        let late = UndoLog::take_over(&path).unwrap();
+        log.hand_over();
+        assert_ne!(state(), before, "nothing is undone by handing over");
+        let mut calls = 0;
+        taken.undo_own(|| calls += 1).unwrap();
+        assert_eq!((state(), calls), (before.clone(), 1));
+        assert!(!path.exists());
+
+        // The file of the next process is not ours.
+        let (mut next, _) = UndoLog::open(folder, "test").unwrap();
+        next.set_sysctl("net/ipv4/ip_forward", "1").unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let own = format!("\"pid\":{}", std::process::id());
+        fs::write(&path, text.replace(&own, "\"pid\":4294967295")).unwrap();
+        late.undo_own(|| panic!("it belongs to another one"))
+            .unwrap();
+        assert_ne!(state(), before);
+        drop(next);
+        assert_eq!(state(), before);
+    });
+}

@@ -35,6 +35,9 @@ pub(super) fn carry_out<H: DrivenHost>(
 ) {
     loop {
         drain(host, device, work);
+        while let Some(mut packet) = work.sockets.as_mut().and_then(Sockets::poll_packet) {
+            deliver(&mut packet, device, &mut work.counters);
+        }
         let Some(event) = work.sockets.as_mut().and_then(Sockets::poll_event) else {
             return;
         };

@@ -1,4 +1,4 @@
-//! A connection of the kernel's TCP.
+//! A connection, and the data that wait for it.
 
 use std::collections::VecDeque;
 use std::io;
@@ -7,10 +7,21 @@ use bytes::{Buf, Bytes};
 use edges::transparent::TransparentStream;
 use redirector::Chunks;
 
-/// A socket, and the data that it has no room for yet. When dropped, it resets its connection.
+use super::inward::Inward;
+
+/// An end of a connection.
+#[derive(Debug)]
+pub(super) enum Stream {
+    /// A socket of the kernel. When dropped, it resets its connection.
+    Kernel(TransparentStream),
+    /// A connection to a server on this host.
+    Inward(Box<Inward>),
+}
+
+/// A stream, and the data that it has no room for yet.
 #[derive(Debug)]
 pub(super) struct Connection {
-    socket: TransparentStream,
+    stream: Stream,
     pending: VecDeque<Bytes>,
     /// True if the other host has not answered yet.
     pub(super) is_connecting: bool,
@@ -27,8 +38,12 @@ pub(super) struct Connection {
 impl Connection {
     /// Returns an established connection.
     pub(super) fn accepted(socket: TransparentStream) -> Self {
+        Self::with(Stream::Kernel(socket))
+    }
+
+    fn with(stream: Stream) -> Self {
         Self {
-            socket,
+            stream,
             pending: VecDeque::new(),
             is_connecting: false,
             is_unflushed: false,
@@ -39,25 +54,43 @@ impl Connection {
     }
 
     /// Returns a connection that is being established.
-    pub(super) fn connecting(socket: TransparentStream) -> Self {
+    pub(super) fn connecting(stream: Stream) -> Self {
         Self {
             is_connecting: true,
-            ..Self::accepted(socket)
+            ..Self::with(stream)
         }
     }
 
-    pub(super) fn socket(&self) -> &TransparentStream {
-        &self.socket
+    pub(super) fn stream(&mut self) -> &mut Stream {
+        &mut self.stream
+    }
+
+    pub(super) fn into_stream(self) -> Stream {
+        self.stream
+    }
+
+    /// Takes the pending error, if there is one.
+    ///
+    /// # Errors
+    /// That error.
+    pub(super) fn take_error(&mut self) -> io::Result<()> {
+        match &mut self.stream {
+            Stream::Kernel(socket) => socket.take_error(),
+            Stream::Inward(inward) => inward.take_error(),
+        }
     }
 
     /// Returns the number of bytes that can be read.
     ///
     /// # Errors
     /// The error of the connection, once everything before it was read.
-    pub(super) fn readable(&self) -> io::Result<u64> {
-        let count = self.socket.available()?;
+    pub(super) fn readable(&mut self) -> io::Result<u64> {
+        let count = match &self.stream {
+            Stream::Kernel(socket) => socket.available()?,
+            Stream::Inward(inward) => inward.available(),
+        };
         if count == 0 && self.has_ended {
-            self.socket.take_error()?;
+            self.take_error()?;
         }
         Ok(count)
     }
@@ -66,8 +99,11 @@ impl Connection {
     ///
     /// # Errors
     /// The error of the connection.
-    pub(super) fn read(&self, count: u64) -> io::Result<Chunks> {
-        let bytes = self.socket.receive(count as usize)?;
+    pub(super) fn read(&mut self, count: u64) -> io::Result<Chunks> {
+        let bytes = match &mut self.stream {
+            Stream::Kernel(socket) => socket.receive(count as usize)?,
+            Stream::Inward(inward) => inward.receive(count as usize)?,
+        };
         Ok(Bytes::from(bytes).into())
     }
 
@@ -88,14 +124,20 @@ impl Connection {
     pub(super) fn flush(&mut self) -> io::Result<()> {
         while !self.pending.is_empty() {
             let pieces = self.pending.iter().map(|bytes| &bytes[..]);
-            let sent = self.socket.send(pieces)?;
+            let sent = match &mut self.stream {
+                Stream::Kernel(socket) => socket.send(pieces)?,
+                Stream::Inward(inward) => inward.send(pieces)?,
+            };
             if sent == 0 {
                 return Ok(());
             }
             self.forget(sent);
         }
         if self.is_finishing && !self.is_finished {
-            self.socket.finish()?;
+            match &mut self.stream {
+                Stream::Kernel(socket) => socket.finish()?,
+                Stream::Inward(inward) => inward.finish(),
+            }
             self.is_finished = true;
         }
         Ok(())
@@ -109,12 +151,6 @@ impl Connection {
     /// Returns true if everything is written, including the end.
     pub(super) fn is_finished(&self) -> bool {
         self.is_finished
-    }
-
-    /// Releases the connection to the kernel.
-    pub(super) fn release(self) {
-        // If that fails, the connection is reset, and the peer does not take the stream for complete.
-        let _ = self.socket.release();
     }
 
     fn forget(&mut self, mut sent: usize) {

@@ -1,12 +1,15 @@
-//! The sockets of split connections: they carry out the requests of a [`split::Splitter`] with the kernel's TCP.
+//! The sockets of split connections: they carry out the requests of a [`split::Splitter`] with the kernel's TCP, and
+//! connections to servers on a mobile host with packets of their own.
 
 mod connection;
+mod inward;
+mod packets;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use edges::diversion::Diversion;
+use edges::diversion::Destinations;
 use edges::transparent::{Asks, TransparentListener, TransparentStream, is_local};
 use edges::wait::{Interest, Ready, WOKEN, Waiter};
 use redirector::{Chunks, Content};
@@ -18,7 +21,8 @@ use split::{
 use units::{Bytes, Duration};
 use wire::flow::Ends;
 
-use connection::Connection;
+use connection::{Connection, Stream};
+use packets::Inwards;
 
 /// Tokens of descriptors; those of connections follow.
 const LISTENER: u64 = 0;
@@ -30,13 +34,17 @@ const ROOM: u64 = 256 << 10;
 /// Number of reads in one turn of the loop.
 const READS_A_TURN: usize = 4;
 
+/// Installs the diversion of this host's own connections to the listener.
+pub type Divert = Box<dyn FnMut() -> io::Result<()> + Send>;
+
 /// Options of the sockets.
-#[derive(Debug)]
 pub struct Options {
     /// Congestion control of the connections across the hop, e.g. `reno`; `None` for the system's.
     pub congestion_control: Option<String>,
-    /// At the mobile host: the diversion of its own connections to the listener, when it is requested.
-    pub diversion: Option<Diversion>,
+    /// At the mobile host: the diversion of its own connections.
+    pub divert: Option<Divert>,
+    /// At a gateway: destinations of connections that are split, if not all.
+    pub destinations: Option<Destinations>,
     /// Largest size of the splitter's buffers.
     pub memory: Bytes,
 }
@@ -54,6 +62,8 @@ pub struct Sockets {
     reads: VecDeque<(SocketId, u64)>,
     waiter: Waiter,
     events: VecDeque<SystemEvent<Chunks>>,
+    /// Connections to servers on this host, and their packets.
+    inwards: Inwards,
 }
 
 impl Sockets {
@@ -74,12 +84,15 @@ impl Sockets {
             reads: VecDeque::new(),
             waiter,
             events: VecDeque::new(),
+            inwards: Inwards::default(),
         })
     }
 
     /// Returns the largest size of buffers, besides those of the kernel.
     pub fn memory(&self) -> Bytes {
-        self.options.memory
+        let is_mobile = self.options.divert.is_some();
+        let inwards = is_mobile.then(Inwards::memory);
+        self.options.memory + inwards.unwrap_or_default()
     }
 
     /// Returns the next event for the splitter.
@@ -96,7 +109,10 @@ impl Sockets {
     pub fn carry_out(&mut self, request: SystemRequest<Chunks>) {
         match request {
             SystemRequest::Locate { number, address } => {
-                let is_local = is_local(address);
+                let destinations = self.options.destinations.as_ref();
+                // What a gateway does not forward crosses as packets, which its rules refuse.
+                let is_local =
+                    is_local(address) || destinations.is_some_and(|rules| !rules.allow(address));
                 let located = SystemEvent::Located { number, is_local };
                 self.events.push_back(located);
             }
@@ -113,8 +129,7 @@ impl Sockets {
     }
 
     fn divert(&mut self) {
-        let diversion = self.options.diversion.as_ref();
-        if let Some(Err(error)) = diversion.map(Diversion::install) {
+        if let Some(Err(error)) = self.options.divert.as_mut().map(|divert| divert()) {
             tracing::error!("TCP is not split here, and goes as packets: {error}");
             self.events.push_back(SystemEvent::NotDiverted);
         }
@@ -128,18 +143,19 @@ impl Sockets {
         self.report(id, SocketEvent::Failed(refusal(error)));
     }
 
-    fn insert(&mut self, id: SocketId, connection: Connection) {
-        // A connection that cannot be waited for is closed after its idle timeout.
-        let _ = self
-            .waiter
-            .add(connection.socket(), token_of(id), Interest::Changes);
+    fn insert(&mut self, id: SocketId, mut connection: Connection) {
+        if let Stream::Kernel(socket) = connection.stream() {
+            // A connection that cannot be waited for is closed after its idle timeout.
+            let _ = self.waiter.add(socket, token_of(id), Interest::Changes);
+        }
         self.connections.insert(id, connection);
+        self.attend(id, None);
     }
 
     fn ask(&mut self, id: SocketId, request: SocketRequest<Chunks>) {
         match request {
-            SocketRequest::Connect(connect) => match self.connect(connect) {
-                Ok(socket) => self.insert(id, Connection::connecting(socket)),
+            SocketRequest::Connect(connect) => match self.connect(id, connect) {
+                Ok(stream) => self.insert(id, Connection::connecting(stream)),
                 Err(error) => self.fail(id, &error),
             },
             SocketRequest::Read(count) => self.reads.push_back((id, count)),
@@ -147,12 +163,8 @@ impl Sockets {
                 self.change(id, |connection| connection.write(&content));
             }
             SocketRequest::Finish => self.change(id, Connection::finish),
-            SocketRequest::Reset => drop(self.connections.remove(&id)),
-            SocketRequest::Release => {
-                if let Some(connection) = self.connections.remove(&id) {
-                    connection.release();
-                }
-            }
+            SocketRequest::Reset => self.reset(id),
+            SocketRequest::Release => self.release(id),
         }
     }
 
@@ -167,17 +179,22 @@ impl Sockets {
         }
     }
 
-    fn connect(&self, connect: Connect) -> io::Result<TransparentStream> {
-        let options = &self.options;
-        let congestion_control = options.congestion_control.as_deref();
-        // The mark diverts the answers of this host's own servers to the listener.
-        let mark = options.diversion.as_ref().map(|diversion| diversion.mark);
+    fn connect(&mut self, id: SocketId, connect: Connect) -> io::Result<Stream> {
+        if let (true, Some(source)) = (self.options.divert.is_some(), connect.source) {
+            // At a mobile host, to one of its own servers.
+            let ends = Ends {
+                source,
+                destination: connect.destination,
+            };
+            return self.connect_inward(ends, id);
+        }
+        let congestion_control = self.options.congestion_control.as_deref();
         let asks = Asks {
             source: connect.source,
             congestion_control: congestion_control.filter(|_| connect.crosses_hop),
-            mark,
+            mark: None,
         };
-        TransparentStream::connect(connect.destination, &asks)
+        TransparentStream::connect(connect.destination, &asks).map(Stream::Kernel)
     }
 
     fn read(&mut self, id: SocketId, count: u64) {
@@ -188,7 +205,10 @@ impl Sockets {
             Ok(content) => content,
             Err(error) => return self.fail(id, &error),
         };
-        let (is_empty, has_ended) = (content.length() == 0, connection.has_ended);
+        let has_ended = connection.has_ended;
+        // Its window may have opened.
+        self.attend(id, None);
+        let is_empty = content.length() == 0;
         // This comes first, so that data that are not there are not requested again.
         if is_empty {
             self.look(id);
@@ -201,7 +221,7 @@ impl Sockets {
 
     /// Reports the bytes that can be read.
     fn look(&mut self, id: SocketId) {
-        let Some(connection) = self.connections.get(&id) else {
+        let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
         match connection.readable() {
@@ -249,7 +269,7 @@ impl Sockets {
         };
         connection.has_ended |= ready.ended;
         if connection.is_connecting {
-            match connection.socket().take_error() {
+            match connection.take_error() {
                 Err(error) => return self.fail(id, &error),
                 Ok(()) if !ready.writable => return,
                 Ok(()) => {
@@ -291,6 +311,7 @@ impl Sockets {
             Ok(()) if connection.has_room() => self.report(id, SocketEvent::Writable(ROOM)),
             Ok(()) => {}
         }
+        self.attend(id, None);
     }
 }
 

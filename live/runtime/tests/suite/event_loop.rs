@@ -11,6 +11,7 @@ use edges::netlink::{Netlink, NetworkWatch};
 use edges::tun::PacketDevice;
 use edges::wait::{Interest, Waiter};
 use runtime::control::Control;
+use runtime::supervisor::Supervisor;
 use runtime::{EventLoop, Finder, Ports, Status, Stopped};
 use units::{Duration, Instant};
 use wire::packet::{Packet, PacketBuffer};
@@ -267,4 +268,40 @@ fn a_search_that_takes_long_holds_nobody_up() {
             }
         },
     );
+}
+
+/// A supervisor that watches hears from the loop, and not from a loop that hangs.
+#[test]
+fn a_supervisor_hears_from_the_loop_as_long_as_it_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notify");
+    let socket = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(LONG.into())).unwrap();
+    let next = || {
+        let mut bytes = [0; 64];
+        let length = socket.recv(&mut bytes).unwrap();
+        String::from_utf8(bytes[..length].to_vec()).unwrap()
+    };
+    let limit = Some(Duration::from_millis(100));
+    let supervisor = Supervisor::at(path.as_os_str(), limit).unwrap();
+    with_loop(
+        [10, 10],
+        |ports| ports.supervisor = Some(supervisor),
+        |_, _| {
+            assert_eq!(next(), "READY=1");
+            for _ in 0..5 {
+                assert_eq!(next(), "WATCHDOG=1");
+            }
+        },
+    );
+    // The loop has ended, and says nothing more but that.
+    socket.set_nonblocking(true).unwrap();
+    let mut last = String::new();
+    let mut bytes = [0; 64];
+    while let Ok(length) = socket.recv(&mut bytes) {
+        last = String::from_utf8(bytes[..length].to_vec()).unwrap();
+    }
+    assert_eq!(last, "STOPPING=1");
+    std::thread::sleep(Patience::from_millis(200));
+    assert!(socket.recv(&mut bytes).is_err());
 }

@@ -6,4 +6,5 @@ mod allocation;
 mod echo;
 mod event_loop;
 mod mount;
+mod privileges;
 mod signals;

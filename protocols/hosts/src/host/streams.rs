@@ -1,6 +1,6 @@
 //! Streams and system requests of the splitter.
 
-use crate::{Output, Profile, Role};
+use crate::{EventKind, Output, Profile, Role};
 use association::{Reason, StreamAddresses, StreamNews, StreamRequest};
 use machine::Machine;
 use redirector::Chunks;
@@ -58,12 +58,18 @@ impl Host {
         is_held
     }
 
-    /// Passes on news of a peer's streams. Connections from addresses that are not the peer's own are refused.
+    /// Passes on news of a peer's streams. Connections from addresses that are not the peer's own are refused, and at a
+    /// mobile host those to addresses that are not its own: a gateway reaches nothing else of this host, such as the
+    /// services of the loopback interface.
     pub(crate) fn stream_news(&mut self, now: Instant, peer: usize, news: StreamNews<Chunks>) {
         if let StreamNews::Arrived(id, addresses) = &news
             && (self.splitter.is_none() || self.is_foreign(peer, addresses))
         {
             self.peers[peer].packets_refused += 1;
+            if self.role == Role::Mobile && self.splitter.is_some() {
+                let to = addresses.destination();
+                self.announce(peer, EventKind::ForeignRequest { to });
+            }
             let refuse = StreamRequest::Refuse(*id, Reason::Unreachable);
             let input = association::Input::Streams(refuse);
             self.peers[peer].association.handle_input(now, input);
@@ -73,7 +79,15 @@ impl Host {
     }
 
     fn is_foreign(&self, peer: usize, addresses: &StreamAddresses) -> bool {
-        self.role == Role::Gateway && self.routes.owner(addresses.source().ip()) != Some(peer)
+        let is_own = |address| {
+            self.splitter
+                .as_ref()
+                .is_some_and(|own| own.serves(address))
+        };
+        match self.role {
+            Role::Gateway => self.routes.owner(addresses.source().ip()) != Some(peer),
+            Role::Mobile => !is_own(addresses.destination().ip()),
+        }
     }
 
     /// Passes on an event in the driver's system.

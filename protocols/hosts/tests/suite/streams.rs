@@ -222,6 +222,20 @@ fn the_gateway_itself_is_asked_by_packets() {
     assert!(load.pair.systems[GATEWAY].application(&ends).is_none());
 }
 
+/// A gateway reaches no other address of a mobile host than its inner ones.
+#[test]
+fn a_gateway_cannot_name_the_loopback_interface_of_a_mobile_host() {
+    let mut load = Load::new("l1-clean", Profile::Wide);
+    let ends = load.open_from(GATEWAY, "192.0.2.1:5000", "127.0.0.1:80");
+    load.pair.run_for(Duration::from_secs(1));
+    assert_eq!(load.application(GATEWAY, &ends).state(), State::Reset);
+    assert!(load.pair.systems[MOBILE].application(&ends).is_none());
+    let to = ends.destination;
+    let told = EventKind::ForeignRequest { to };
+    let mut events = load.pair.events.iter();
+    assert!(events.any(|(_, host, kind)| (*host, *kind) == (MOBILE, told)));
+}
+
 /// A host that starts anew knows none of the connections, so the other end resets them.
 #[test]
 fn a_new_life_ends_all_connections() {

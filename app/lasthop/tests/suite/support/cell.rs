@@ -56,6 +56,14 @@ impl Cell {
         }
     }
 
+    /// Replaces text in the gateway's configuration, wherever it stands.
+    pub(crate) fn reconfigure(&self, old: &str, new: &str) {
+        let file = self.folder.path().join("gateway.toml");
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(old), "there is no '{old}'");
+        fs::write(file, text.replace(old, new)).unwrap();
+    }
+
     fn daemons(&self) -> Daemons<'_> {
         daemons(self.folder.path())
     }

@@ -12,11 +12,12 @@ pub(super) fn systems() -> [System; 2] {
         .map(|addresses| System::new(addresses.map(|text| text.parse().expect("an address"))))
 }
 
-/// Returns the configuration of a host's splitter. The mobile host has an address that the gateway does not know.
+/// Returns the configuration of a host's splitter. The mobile host has an address that the gateway does not know,
+/// and the gateway believes that one of the mobile host's loopback interface is an inner one.
 pub(super) fn config(index: usize) -> split::Config {
     let networks = [
         vec!["10.9.0.2/32", "10.9.0.77/32", "fd09::2/128"],
-        vec!["10.9.0.2/32", "fd09::2/128"],
+        vec!["10.9.0.2/32", "fd09::2/128", "127.0.0.1/32"],
     ];
     let networks = networks[index].iter();
     split::Config {

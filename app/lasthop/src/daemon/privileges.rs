@@ -1,0 +1,128 @@
+//! The privileges that a daemon keeps while it runs, and the helper that keeps those for its end.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ::split::End;
+use edges::sysctl;
+use edges::undo::UndoLog;
+use runtime::helper::{self, Charge, Helper};
+use runtime::privileges::{self, Remains, User};
+use runtime::sockets::Divert;
+use rustix::thread::CapabilitySet;
+
+use super::split;
+use crate::failure::Failure;
+
+/// The hidden command of a helper.
+const COMMAND: &str = "network-helper";
+/// This program, even if its file was replaced.
+const PROGRAM: &str = "/proc/self/exe";
+/// Files that name resolution reads, or their folders.
+const NAMES: [&str; 3] = ["/etc", "/run/systemd/resolve", "/run/resolvconf"];
+/// Congestion controls that any user may choose.
+const ALLOWED: &str = "net/ipv4/tcp_allowed_congestion_control";
+
+/// The privileges that a daemon needs while it runs.
+pub(super) struct Needs {
+    user: User,
+    capabilities: CapabilitySet,
+    resolves_names: bool,
+}
+
+impl Needs {
+    /// Returns the needs of a daemon that splits TCP by `plan`, if at all.
+    pub(super) fn of(
+        user: Option<&str>,
+        plan: Option<&split::Plan>,
+        resolves_names: bool,
+    ) -> Result<Self, Failure> {
+        let mut capabilities = CapabilitySet::empty();
+        if resolves_names {
+            // For the mark of the queries.
+            capabilities |= CapabilitySet::NET_RAW;
+        }
+        if let Some(plan) = plan.filter(|plan| plan.end != End::Mobile) {
+            // For sockets with addresses and ports of other hosts.
+            capabilities |= CapabilitySet::NET_RAW | CapabilitySet::NET_BIND_SERVICE;
+            let name = plan.settings.congestion_control.as_deref();
+            if name.is_some_and(|name| !anyone_may_choose(name)) {
+                capabilities |= CapabilitySet::NET_ADMIN;
+            }
+        }
+        Ok(Self {
+            user: User::find(user).map_err(Failure::setting)?,
+            capabilities,
+            resolves_names,
+        })
+    }
+
+    /// Drops everything else.
+    pub(super) fn drop_others(&self) -> Result<(), Failure> {
+        let names = NAMES.map(Path::new);
+        let remains = Remains {
+            capabilities: self.capabilities,
+            read: if self.resolves_names { &names } else { &[] },
+        };
+        privileges::drop_all_but(&self.user, &remains).map_err(Failure::setting)
+    }
+}
+
+fn anyone_may_choose(congestion_control: &str) -> bool {
+    // Outside of the first network namespace the parameter does not exist.
+    let allowed = sysctl::read(ALLOWED).unwrap_or_default();
+    allowed
+        .split_whitespace()
+        .any(|one| one == congestion_control)
+}
+
+/// The process that configures the network from now on.
+#[derive(Clone)]
+pub(super) struct Keeper(Arc<Mutex<Helper>>);
+
+impl Keeper {
+    /// Starts it, and hands the changes to the system over to it.
+    pub(super) fn start(
+        undo: UndoLog,
+        sockets: Vec<PathBuf>,
+        splitting: Option<&split::Opened>,
+    ) -> Result<Self, Failure> {
+        let charge = Charge {
+            undo: undo.path().into(),
+            sockets,
+            diversion: splitting.and_then(split::Opened::later),
+        };
+        let mut command = Command::new(PROGRAM);
+        command.arg(COMMAND);
+        let helper = Helper::start(command, &charge).map_err(|error| {
+            let what = "cannot start the process that configures the network";
+            Failure::setting(format!("{what}: {error}"))
+        })?;
+        undo.hand_over();
+        Ok(Self(Arc::new(Mutex::new(helper))))
+    }
+
+    /// Returns the request for the diversion.
+    pub(super) fn divert(&self) -> Divert {
+        let helper = Arc::clone(&self.0);
+        Box::new(move || lock(&helper).divert())
+    }
+
+    /// Takes back all changes to the system.
+    pub(super) fn undo(self) -> Result<(), Failure> {
+        lock(&self.0).undo().map_err(Failure::broken)
+    }
+}
+
+fn lock(helper: &Mutex<Helper>) -> std::sync::MutexGuard<'_, Helper> {
+    helper.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a helper, which a daemon has started with its end of a stream as standard input.
+pub(crate) fn run_helper() -> Result<(), Failure> {
+    use std::os::fd::AsFd;
+    let own = std::io::stdin().as_fd().try_clone_to_owned();
+    let served = own.and_then(|own| helper::serve(own.into()));
+    served.map_err(Failure::broken)
+}

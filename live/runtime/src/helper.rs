@@ -1,0 +1,194 @@
+//! A helper process, which alone can configure the network once a daemon has dropped its privileges.
+//!
+//! It does two things only: it installs the diversion that it was started with, and at the daemon's end, also if the
+//! daemon was killed, it takes back all changes to the system. A request carries no data, so a daemon that was taken over
+//! gains nothing by it.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use edges::diversion::Diversion;
+use edges::sandbox::{Files, confine_files};
+use edges::signals::{Signals, protect_memory};
+use edges::undo::{UndoError, UndoLog};
+use serde::{Deserialize, Serialize};
+
+use crate::privileges;
+
+/// Longest time for a diversion.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+/// Folders of programs and their libraries, and what they read.
+const PROGRAMS: [&str; 8] = [
+    "/bin", "/etc", "/lib", "/lib64", "/nix", "/proc", "/sbin", "/usr",
+];
+/// Kernel parameters that daemons set, and the end of unwanted output.
+const WRITABLE: [&str; 2] = ["/proc/sys/net", "/dev/null"];
+
+/// What a helper has to know.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Charge {
+    /// The undo file of the daemon.
+    pub undo: PathBuf,
+    /// Sockets to remove at the end.
+    pub sockets: Vec<PathBuf>,
+    /// The diversion that the daemon may request.
+    pub diversion: Option<Diversion>,
+}
+
+/// A request of the daemon. The end of its stream means [`Request::Undo`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Request {
+    Divert,
+    Undo,
+}
+
+/// The daemon's handle of its helper.
+#[derive(Debug)]
+pub struct Helper {
+    stream: BufReader<UnixStream>,
+    process: Child,
+}
+
+impl Helper {
+    /// Starts a helper by `command`, which must run [`serve`], and hands the changes to the system over to it.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn start(mut command: Command, charge: &Charge) -> io::Result<Self> {
+        let (own, its) = UnixStream::pair()?;
+        let process = command
+            .stdin(OwnedFd::from(its))
+            .stdout(Stdio::null())
+            .spawn()?;
+        drop(command);
+        let mut helper = Self {
+            stream: BufReader::new(own),
+            process,
+        };
+        let mut line = serde_json::to_vec(charge)?;
+        line.push(b'\n');
+        helper.stream.get_mut().write_all(&line)?;
+        helper.answer()?;
+        helper.stream.get_ref().set_read_timeout(Some(PATIENCE))?;
+        Ok(helper)
+    }
+
+    /// Installs the diversion.
+    ///
+    /// # Errors
+    /// The helper's error, or `WouldBlock` if it does not answer.
+    pub fn divert(&mut self) -> io::Result<()> {
+        self.ask(Request::Divert)
+    }
+
+    /// Takes back all changes to the system, and waits for the end of the helper.
+    ///
+    /// # Errors
+    /// The helper's error.
+    pub fn undo(&mut self) -> io::Result<()> {
+        self.stream.get_ref().set_read_timeout(None)?;
+        let undone = self.ask(Request::Undo);
+        self.process.wait()?;
+        undone
+    }
+
+    fn ask(&mut self, request: Request) -> io::Result<()> {
+        let mut line = serde_json::to_vec(&request)?;
+        line.push(b'\n');
+        self.stream.get_mut().write_all(&line)?;
+        self.answer()
+    }
+
+    fn answer(&mut self) -> io::Result<()> {
+        let mut line = String::new();
+        self.stream.read_line(&mut line)?;
+        if line.is_empty() {
+            let what = "the process that configures the network has ended";
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
+        }
+        let answer: Result<(), String> = serde_json::from_str(&line)?;
+        answer.map_err(io::Error::other)
+    }
+}
+
+/// Serves a daemon whose stream is `stream` until its end. Call it in a process with one thread.
+///
+/// # Errors
+/// System errors, and changes that could not be taken back. The daemon gets them too.
+pub fn serve(stream: UnixStream) -> io::Result<()> {
+    protect_memory()?;
+    // A signal to the whole group ends the daemon, and that ends the helper.
+    let _signals = Signals::catch()?;
+    let mut lines = BufReader::new(stream.try_clone()?).lines();
+    let mut stream = stream;
+    let charge: Charge = match lines.next().transpose()? {
+        Some(line) => serde_json::from_str(&line)?,
+        None => return Ok(()),
+    };
+    // The kernel may make new inodes for kernel parameters, to which the rules would not apply, unless they are in use.
+    let _in_use = WRITABLE.map(File::open);
+    let undo = UndoLog::take_over(&charge.undo);
+    let confined = confine(&charge);
+    let begun = match (&undo, &confined) {
+        (Err(error), _) => Err(error.to_string()),
+        (_, Err(error)) => Err(error.to_string()),
+        (Ok(_), Ok(())) => Ok(()),
+    };
+    answer(&mut stream, &begun);
+    let undo = undo.map_err(io::Error::other)?;
+    confined?;
+    for line in lines {
+        match line.ok().and_then(|line| serde_json::from_str(&line).ok()) {
+            Some(Request::Divert) => {
+                let installed = charge.diversion.as_ref().map(Diversion::install);
+                let installed = installed.transpose().map(drop);
+                answer(&mut stream, &installed.map_err(|error| error.to_string()));
+            }
+            Some(Request::Undo) | None => break,
+        }
+    }
+    let undone = take_back(undo, &charge.sockets);
+    answer(
+        &mut stream,
+        &undone.as_ref().copied().map_err(ToString::to_string),
+    );
+    undone.map_err(io::Error::other)
+}
+
+/// Confines the helper to programs such as `nft`, to parameters of the network, and to the folder of the undo file.
+fn confine(charge: &Charge) -> io::Result<()> {
+    privileges::keep_network_administration()?;
+    let folder = charge.undo.parent().unwrap_or(Path::new("/"));
+    let write = WRITABLE.map(Path::new);
+    let write: Vec<_> = write.into_iter().chain([folder]).collect();
+    let files = Files {
+        run: &PROGRAMS.map(Path::new),
+        write: &write,
+        ..Files::default()
+    };
+    confine_files(&files).map(drop)
+}
+
+/// Takes the changes back, unless another daemon of this name has done that already and has its own now.
+fn take_back(undo: UndoLog, sockets: &[PathBuf]) -> Result<(), UndoError> {
+    undo.undo_own(|| {
+        for socket in sockets {
+            // If it is gone already, nothing is left to do.
+            let _ = std::fs::remove_file(socket);
+        }
+    })
+}
+
+/// Sends an answer. A daemon that is gone does not need it.
+fn answer(stream: &mut UnixStream, answer: &Result<(), String>) {
+    if let Ok(mut line) = serde_json::to_vec(answer) {
+        line.push(b'\n');
+        let _ = stream.write_all(&line);
+    }
+}
