@@ -6,6 +6,7 @@
 pub mod conformance;
 mod deadlines;
 mod random;
+mod reordering;
 mod round_trip;
 mod rules;
 mod tape;
@@ -13,6 +14,7 @@ mod token_bucket;
 
 pub use deadlines::Deadlines;
 pub use random::RandomStream;
+pub use reordering::ReorderingWindow;
 pub use round_trip::RoundTripEstimate;
 pub use rules::{ConfigError, check_rules};
 pub use tape::{Step, Tape};

@@ -10,8 +10,8 @@ pub(crate) const DELAY_MAX: Duration = Duration::from_millis(25);
 /// Time that an acknowledgement which is not urgent waits for others before it shares a frame with data: on a slow
 /// hop one in every frame would cost a hundredth of it.
 const RIDE_AFTER: Duration = Duration::from_millis(12);
-/// Most ranges remembered; more than an acknowledgement ever carries.
-const RANGES_MAX: usize = 64;
+/// Most ranges remembered; as many as an acknowledgement can carry.
+const RANGES_MAX: usize = 256;
 /// Approximate bytes on the wire of an acknowledgement on its own, and the part of them for the frame around it.
 const COST: u64 = 100;
 const AROUND: u64 = 80;
@@ -19,6 +19,10 @@ const AROUND: u64 = 80;
 const SHARE: u64 = 50;
 /// Limit on unused bytes of acknowledgements that are carried over.
 const SAVINGS_MAX: u64 = 6 * COST;
+/// Approximate bytes of one range in an acknowledgement.
+const RANGE: u64 = 2;
+/// Time after a late arrival in which others are expected.
+const DISORDERED: Duration = Duration::from_secs(10);
 
 /// The receiver's state of acknowledgements: which transmissions arrived, and how much acknowledgements may cost.
 #[derive(Debug, Default)]
@@ -30,6 +34,8 @@ pub(crate) struct Acknowledger {
     /// True if frames went missing since the last acknowledgement.
     gap: bool,
     last_written: Instant,
+    /// Time until which the hop is expected to reorder: then a gap is no news.
+    disordered_until: Option<Instant>,
     /// Received bytes that count toward the share of acknowledgements.
     received_bytes: u64,
     /// Congestion marks on received frames.
@@ -65,12 +71,14 @@ impl Acknowledger {
         if number >= expected {
             self.largest = Some((number, at));
         }
-        self.gap |= skipped > 0;
-        self.received_bytes = (self.received_bytes + wire_bytes as u64).min(SAVINGS_MAX * SHARE);
-        Arrival {
-            skipped,
-            is_late: is_new && number < expected,
+        let is_late = is_new && number < expected;
+        if is_late {
+            self.disordered_until = Some(at + DISORDERED);
         }
+        self.disordered_until = self.disordered_until.filter(|until| at < *until);
+        self.gap |= skipped > 0 && self.disordered_until.is_none();
+        self.received_bytes = (self.received_bytes + wire_bytes as u64).min(SAVINGS_MAX * SHARE);
+        Arrival { skipped, is_late }
     }
 
     /// Records that the last arrival requests an acknowledgement.
@@ -82,12 +90,22 @@ impl Acknowledger {
     pub(crate) fn due(&self, spacing: Duration) -> Option<Instant> {
         let waiting_since = self.waiting_since?;
         let spaced = self.last_written + spacing;
-        let soon = if self.gap || self.received_bytes >= COST * SHARE {
+        let soon = if self.is_affordable() {
             spaced.max(waiting_since)
         } else {
             waiting_since + DELAY_MAX
         };
         Some(soon.min(waiting_since + DELAY_MAX))
+    }
+
+    /// Returns true if an acknowledgement is worth its bytes: it reports a loss, or enough has arrived to pay for it.
+    /// On a hop that reorders it names all ranges, as any of them may be new.
+    fn is_affordable(&self) -> bool {
+        let ranges = match self.disordered_until {
+            Some(_) => self.received.len() as u64 * RANGE,
+            None => 0,
+        };
+        self.gap || self.received_bytes >= (COST + ranges).min(SAVINGS_MAX) * SHARE
     }
 
     /// Adds an acknowledgement to a frame if a received frame waits for it; `alone` if the frame carries nothing
@@ -96,8 +114,7 @@ impl Acknowledger {
         let (Some((largest, at)), Some(waiting_since)) = (self.largest, self.waiting_since) else {
             return false;
         };
-        let affordable = self.gap || self.received_bytes >= COST * SHARE;
-        if !alone && !affordable && now.since(waiting_since) < RIDE_AFTER {
+        if !alone && !self.is_affordable() && now.since(waiting_since) < RIDE_AFTER {
             return false;
         }
         let fields = AckFields {

@@ -6,19 +6,15 @@
 
 use std::collections::VecDeque;
 
+use machine::ReorderingWindow;
 use units::{Duration, Instant};
 
 use crate::stall::StallGuard;
 
-/// Time for which the longest wait of an overtaken transmission is remembered, at most twice that.
-const REMEMBERED: Duration = Duration::from_secs(10);
-/// Most acknowledgements remembered: as many as come in a round trip.
-const MARKS_MAX: usize = 128;
+/// Most acknowledgements remembered: as many as come in the longest window, at 1 ms from each other.
+const MARKS_MAX: usize = 512;
 /// Most transmissions remembered that were declared lost.
 const LOST_MAX: usize = 128;
-/// Least value of the limit on the window, which otherwise is a round trip: an end that reports arrivals late must
-/// not delay repairs without bound.
-const WINDOW_LEAST: Duration = Duration::from_millis(4);
 
 /// An acknowledgement: the numbers between `above` and `below` that it does not cover are overtaken since `at`.
 #[derive(Debug, Clone, Copy)]
@@ -36,18 +32,14 @@ pub(crate) struct Reordering {
     passed: u64,
     /// Numbers declared lost, and the times when they were overtaken.
     lost: VecDeque<(u64, Instant)>,
-    current: Duration,
-    before: Duration,
-    since: Instant,
+    window: ReorderingWindow,
     pub(crate) grace: StallGuard,
 }
 
 impl Reordering {
-    /// Returns the time for which an overtaken transmission may still arrive; zero on a hop that keeps order. Never
-    /// longer than a round trip.
+    /// Returns the time for which an overtaken transmission may still arrive; zero on a hop that keeps order.
     pub(crate) fn window(&self, round_trip: Duration) -> Duration {
-        let longest = self.current.max(self.before);
-        (longest + longest / 4).min(round_trip.max(WINDOW_LEAST))
+        self.window.get(round_trip)
     }
 
     /// Records an acknowledgement of numbers from `lowest` up to `largest`. Returns the number below which everything
@@ -59,10 +51,6 @@ impl Reordering {
         largest: u64,
         window: Duration,
     ) -> u64 {
-        if now.since(self.since) > REMEMBERED {
-            self.before = std::mem::take(&mut self.current);
-            self.since = now;
-        }
         if self.marks.back().is_none_or(|mark| mark.below < largest) {
             let (above, below, at) = (lowest, largest, now);
             self.marks.push_back(Mark { above, below, at });
@@ -110,26 +98,35 @@ impl Reordering {
     pub(crate) fn arrived(&mut self, now: Instant, number: u64) {
         let mark = self.overtook(number).filter(|mark| number > mark.above);
         if let Some(late) = mark.map(|mark| now.since(mark.at)) {
-            self.current = self.current.max(late);
+            self.window.late(late);
         }
     }
 
     /// Returns the number of those declared lost that are in `received` (`start..=end`, from the highest down): they
-    /// were late.
+    /// were late, and their repairs needless.
     pub(crate) fn found(&mut self, now: Instant, received: &[(u64, u64)]) -> u64 {
         let is_in = |number: u64| {
             let place = received.partition_point(|(start, _)| *start > number);
             received.get(place).is_some_and(|(_, end)| number <= *end)
         };
-        let (count, current) = (self.lost.len(), &mut self.current);
+        let (count, window) = (self.lost.len(), &mut self.window);
         self.lost.retain(|(number, at)| {
             let came = is_in(*number);
             if came {
-                *current = (*current).max(now.since(*at));
+                window.late(now.since(*at));
             }
             !came
         });
         (count - self.lost.len()) as u64
+    }
+
+    /// Records that some transmissions arrived, and how many were repaired `needless`ly. All before `first` have an
+    /// outcome now.
+    pub(crate) fn settled(&mut self, now: Instant, first: u64, arrived: u64, needless: u64) {
+        self.window.settled(now, arrived, needless);
+        while let Some(mark) = self.marks.pop_front_if(|mark| mark.below <= first) {
+            self.passed = mark.below;
+        }
     }
 
     /// Returns the bytes of memory that it holds.
@@ -160,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_late_once_is_waited_for_until_that_is_forgotten() {
+    fn what_came_late_once_is_waited_for() {
         let mut order = Reordering::default();
         order.acknowledged(at(10), 0, 7, Duration::ZERO);
         order.lost(5);
@@ -171,10 +168,6 @@ mod tests {
         assert_eq!(order.acknowledged(at(20), 0, 12, window), 7);
         assert_eq!(order.deadline(9, window), Some(at(30)));
         assert_eq!(order.lost_before(at(30), window), 12);
-        for milliseconds in [11_000, 22_000] {
-            order.acknowledged(at(milliseconds), 0, milliseconds, window);
-        }
-        assert_eq!(order.window(ROUND_TRIP), Duration::ZERO);
     }
 
     #[test]
@@ -184,13 +177,5 @@ mod tests {
         order.lost(5);
         assert_eq!(order.found(at(18), &[(0, 9)]), 0);
         assert_eq!(order.window(ROUND_TRIP), Duration::ZERO);
-    }
-
-    #[test]
-    fn nobody_delays_repairs_by_more_than_a_round_trip() {
-        let mut order = Reordering::default();
-        order.acknowledged(at(10), 0, 7, Duration::ZERO);
-        order.arrived(at(9_000), 5);
-        assert_eq!(order.window(ROUND_TRIP), ROUND_TRIP);
     }
 }

@@ -2,6 +2,7 @@
 
 mod growth;
 mod held;
+mod order;
 mod pace;
 mod ready;
 mod report;
@@ -20,6 +21,7 @@ use crate::packet::Data;
 use crate::tick::{Ticks, acknowledgment_delay};
 use crate::{Config, Profile};
 use held::{Held, Run};
+use order::Order;
 use pace::Pace;
 pub(crate) use pace::told_at_once;
 use ready::Ready;
@@ -83,6 +85,7 @@ pub(crate) struct Receiver<C> {
     held: Held<C>,
     size: Size,
     due: PendingAck,
+    order: Order,
     pace: Pace,
     cause: Cause,
     rules: Rules,
@@ -97,6 +100,10 @@ struct Rules {
     /// Clock of delayed acknowledgements in this profile, and if only proven losses are requested at once.
     clock: Clock,
     news_only: bool,
+    /// True if each packet has its own number.
+    numbered: bool,
+    /// Round-trip time of the hop, once it is known.
+    round_trip: Option<Duration>,
     ticks: Ticks,
     lean: bool,
     /// Least time between acknowledgements of packets that come fast.
@@ -108,6 +115,8 @@ struct Rules {
 impl Rules {
     /// Applies the settings that need packets with their own numbers, in the wide profile only.
     fn follow(&mut self, config: &Config, profile: Profile) {
+        self.numbered = profile == Profile::Wide;
+        self.round_trip = config.timing.expected;
         self.news_only = config.repair.news_only && profile == Profile::Wide;
         self.clock = config.acknowledging.clock.within(profile);
         self.spacing = if profile == Profile::Wide && !self.lean {
@@ -133,6 +142,7 @@ impl<C: Content> Receiver<C> {
             held: Held::new(),
             size: Size::default(),
             due: PendingAck::default(),
+            order: Order::default(),
             pace: Pace::default(),
             cause: Cause::default(),
             rules: Rules {
@@ -140,6 +150,8 @@ impl<C: Content> Receiver<C> {
                 repair: config.repair.clone(),
                 clock: Clock::Ticks,
                 news_only: false,
+                numbered: false,
+                round_trip: None,
                 ticks: Ticks::new(&config.timing),
                 lean: config.lean,
                 spacing: Duration::ZERO,
@@ -176,23 +188,40 @@ impl<C: Content> Receiver<C> {
         self.progress.edge.saturating_sub(self.progress.next)
     }
 
-    /// Returns the time at which waiting packets are acknowledged, if there are any.
+    /// Returns the time at which waiting packets are acknowledged, or overtaken ones are lost.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.due.at
+        let lost = self.order.deadline();
+        machine::earlier(self.due.at, lost.filter(|_| !self.rules.lean))
     }
 
-    /// Acknowledges the packets that have waited long enough. Returns true if there are any.
+    /// Acknowledges the packets that have waited long enough, and requests those that were overtaken long enough ago.
+    /// Returns true if there are any.
     pub(crate) fn time_out(&mut self, now: Instant) -> bool {
         let due = self.due.at.take_if(|at| *at <= now).is_some();
+        let lost = self.order.give_up(now) && self.has_hole();
+        if lost {
+            self.ask();
+        }
         self.due.now |= due;
-        due
+        due || lost
     }
 
     /// Takes in a packet's data; `answers` is set if it may be the answer to a poll. Returns true if the packet
     /// brought anything new.
     pub(crate) fn take(&mut self, data: &Data<C>, content: C, answers: bool, now: Instant) -> bool {
-        // On a hop that keeps the order, whatever is lost leaves a gap between the numbers of two arrivals.
-        let lost = data.cycle != self.cause.cycle.wrapping_add(1);
+        let duplicates = self.received.duplicates;
+        let news = self.take_in(data, content, answers, now);
+        let needless = self.received.duplicates > duplicates;
+        self.order.taken(needless, now);
+        news
+    }
+
+    fn take_in(&mut self, data: &Data<C>, content: C, answers: bool, now: Instant) -> bool {
+        // Whatever is lost leaves a gap between the numbers of two arrivals.
+        let lost = self.rules.numbered && {
+            self.order.arrived(data.cycle, self.rules.round_trip, now);
+            self.order.give_up(now)
+        };
         self.cause.cycle = data.cycle;
         let (next, length) = (self.progress.next, content.length());
         let Some(start) = self.numbers.position(data.sequence, next) else {
@@ -218,7 +247,7 @@ impl<C: Content> Receiver<C> {
         }
         let out_of_order = start > next;
         let asks = if self.rules.news_only {
-            lost || start > self.progress.sent
+            lost || (start > self.progress.sent && !self.order.waits())
         } else {
             out_of_order
         };
@@ -295,7 +324,7 @@ impl<C: Content> Receiver<C> {
         }
         self.wait_for_more(now);
         if self.rules.news_only {
-            self.due.now |= closed;
+            self.due.now |= closed && !self.order.waits();
             return;
         }
         if had_hole {

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use units::{Instant, SeqNumber};
 use wire::tcp::SeqRange;
 
+use crate::order::Arrival;
+
 /// Smallest capacity of a cache, in segments.
 const ROOM: usize = 16;
 
@@ -22,6 +24,8 @@ pub(crate) struct Cached<P> {
     pub(crate) late: bool,
     /// Set if the receiver has it (selective acknowledgement).
     pub(crate) arrived: bool,
+    /// Time at which it was first known that a later segment has arrived and this one has not.
+    pub(crate) overtaken: Option<Instant>,
 }
 
 impl<P> Cached<P> {
@@ -34,6 +38,16 @@ impl<P> Cached<P> {
             repeated: false,
             late: false,
             arrived: false,
+            overtaken: None,
+        }
+    }
+
+    /// Returns its arrival, which is known from now on.
+    pub(crate) fn arrival(&self, now: Instant) -> Arrival {
+        Arrival {
+            overtaken: self.overtaken.map(|since| now.since(since)),
+            sent: now.since(self.sent_at),
+            repeated: self.repeated,
         }
     }
 }
@@ -88,10 +102,11 @@ impl<P> Cache<P> {
         self.entries.insert(from, entry);
     }
 
-    /// Drops segments that lie wholly before `number`, and returns their number.
-    pub(crate) fn free(&mut self, number: SeqNumber) -> usize {
+    /// Drops segments that lie wholly before `number`, each after a look at it, and returns their number.
+    pub(crate) fn free(&mut self, number: SeqNumber, mut look: impl FnMut(&Cached<P>)) -> usize {
         let mut count = 0;
         while let Some(entry) = self.entries.pop_front_if(|entry| entry.range.end <= number) {
+            look(&entry);
             self.bytes -= entry.cost;
             count += 1;
         }

@@ -12,6 +12,7 @@ use wire::tcp::SeqRange;
 
 use crate::cache::{Cache, Cached};
 use crate::effects::{Context, Effects};
+use crate::order::Order;
 use crate::round_trip::RoundTrip;
 use crate::window::Window;
 use crate::{Header, Segment};
@@ -38,6 +39,9 @@ pub(crate) struct Download<P> {
     /// Set if the mobile host's acknowledgements report which segments arrived.
     selective: bool,
     round_trip: RoundTrip,
+    order: Order,
+    /// Time at which an overtaken segment is lost unless it arrives before.
+    overtaken_until: Option<Instant>,
     repair_due: Option<Instant>,
     persist_due: Option<Instant>,
 }
@@ -95,6 +99,8 @@ impl<P: Segment> Download<P> {
             needless: RedundantCopies::default(),
             selective: false,
             round_trip: RoundTrip::new(),
+            order: Order::default(),
+            overtaken_until: None,
             repair_due: None,
             persist_due: None,
         }
@@ -233,12 +239,21 @@ impl<P: Segment> Download<P> {
 
     /// Returns the time at which [`Download::timeout`] is due.
     pub(crate) fn deadline(&self) -> Option<Instant> {
+        machine::earlier(self.overtaken_until, self.stalled_from())
+    }
+
+    /// Returns the time at which nothing has come through for too long.
+    fn stalled_from(&self) -> Option<Instant> {
         machine::earlier(self.repair_due, self.persist_due)
     }
 
-    /// Repeats the oldest segment if its repair brought no new acknowledgement, or no packet arrived at all.
+    /// Repairs what was overtaken long enough ago. Repeats the oldest segment if its repair brought no new
+    /// acknowledgement, or no packet arrived at all.
     pub(crate) fn timeout(&mut self, context: &Context<'_>, effects: &mut Effects<P>) {
-        if self.deadline().is_none_or(|due| due > context.now) {
+        if self.overtaken_until.is_some_and(|due| due <= context.now) {
+            self.repair_overtaken(context, effects);
+        }
+        if self.stalled_from().is_none_or(|due| due > context.now) {
             return;
         }
         self.repair_due = None;

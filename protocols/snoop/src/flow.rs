@@ -46,7 +46,7 @@ impl<P: Segment> Flow<P> {
         let synchronizes = header.flags.contains(TcpFlags::SYN);
         if synchronizes {
             self.download.synchronize(header);
-            self.upload.answer_synchronized(header);
+            self.upload.answer_synchronized(context.now, header);
         }
         let mut passage = DataPassage::Forward;
         if !synchronizes && header.occupies() {
@@ -98,6 +98,7 @@ impl<P: Segment> Flow<P> {
         }
         let mut passage = Passage::Forward(Revision::default());
         if header.flags.contains(TcpFlags::ACK) {
+            self.upload.answered(context.now);
             passage = self.download.acknowledged(context, header, effects);
         }
         if let Passage::Forward(revision) = passage {

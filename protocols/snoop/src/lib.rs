@@ -35,6 +35,7 @@ mod download;
 mod effects;
 mod flow;
 mod mobile;
+mod order;
 mod packet;
 mod round_trip;
 mod segment;

@@ -223,7 +223,7 @@ impl<P: Segment> Mobile<P> {
         }
         sender.window.note(header);
         let before = sender.cache.bytes();
-        sender.cache.free(number);
+        sender.cache.free(number, |_| {});
         self.bytes = self.bytes - before + sender.cache.bytes();
         let duplicate = ahead == 0
             && header.is_pure_acknowledgment()

@@ -1,14 +1,15 @@
 //! The upload direction: data from the mobile host, acknowledgements from the fixed host.
 //!
-//! The hop is the first link of this direction and keeps order, so a gap in the data from the mobile host was lost on
-//! the air. The agent requests it (WINET 1995) and can mark the fixed host's acknowledgements that request it
-//! (Balakrishnan 1997).
+//! The hop is the first link of this direction, so a gap in the data from the mobile host was lost on the air, at once
+//! or after the reordering window. The agent requests it (WINET 1995) and can mark the fixed host's acknowledgements
+//! that request it (Balakrishnan 1997).
 
-use units::{Instant, SeqNumber};
+use units::{Duration, Instant, SeqNumber};
 use wire::tcp::{AirLoss, SackRanges, SeqRange};
 
 use crate::config::ExplicitLoss;
 use crate::effects::{Context, Effects};
+use crate::order::{Arrival, Order};
 use crate::round_trip::RoundTrip;
 use crate::segment::AIR_LOSS_RANGES;
 use crate::window::Window;
@@ -29,6 +30,9 @@ pub(crate) struct Upload {
     /// Gaps by sequence number, without overlaps.
     holes: Vec<Hole>,
     round_trip: RoundTrip,
+    order: Order,
+    /// Time at which the fixed host's SYN was forwarded that the mobile host has not answered.
+    asked_at: Option<Instant>,
 }
 
 /// A gap in the data.
@@ -41,16 +45,21 @@ struct Hole {
     /// End of the data at the time when it was filled; none while it is open.
     filled: Option<SeqNumber>,
     asked: u8,
+    /// Times at which it was noticed, and last requested.
+    since: Instant,
+    asked_at: Instant,
     due: Instant,
 }
 
 impl Upload {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             highest: None,
             window: Window::NEW,
             holes: Vec::new(),
             round_trip: RoundTrip::new(),
+            order: Order::default(),
+            asked_at: None,
         }
     }
 
@@ -70,8 +79,16 @@ impl Upload {
     }
 
     /// Notes the fixed host's SYN.
-    pub(crate) fn answer_synchronized(&mut self, header: &Header) {
+    pub(crate) fn answer_synchronized(&mut self, now: Instant, header: &Header) {
         self.window.synchronize(header);
+        self.asked_at = Some(now);
+    }
+
+    /// Notes an acknowledgement of the mobile host: the first one answers the SYN.
+    pub(crate) fn answered(&mut self, now: Instant) {
+        if let Some(asked_at) = self.asked_at.take() {
+            self.order.answered(now.since(asked_at));
+        }
     }
 
     /// Handles a segment with data or a FIN from the mobile host; it is forwarded in any case.
@@ -93,7 +110,9 @@ impl Upload {
                 start: highest,
                 end: range.start,
             };
-            self.holes.push(Hole::open(gap, context.now));
+            let timing = &context.config.timing;
+            let window = self.order.window(self.round_trip.smoothed(timing));
+            self.holes.push(Hole::open(gap, context.now, window));
         }
         if range.start < highest {
             self.fill(context, range, highest);
@@ -192,6 +211,7 @@ impl Upload {
             }
             ranges.push(hole.range);
             hole.asked += 1;
+            hole.asked_at = context.now;
             hole.due = due;
         }
         if ranges.iter().len() > 0 {
@@ -220,6 +240,9 @@ impl Upload {
             }
             hole.range = SeqRange { start, end };
             hole.filled = Some(highest);
+            if self.order.arrived(context.now, hole.arrival(context.now)) {
+                self.round_trip.spoil();
+            }
             self.round_trip
                 .arrived(context.now, end, &context.config.timing);
         }
@@ -242,13 +265,24 @@ impl Upload {
 }
 
 impl Hole {
-    fn open(range: SeqRange, now: Instant) -> Self {
+    fn open(range: SeqRange, now: Instant, window: Duration) -> Self {
         Self {
             range,
             beyond: 0,
             filled: None,
             asked: 0,
-            due: now,
+            since: now,
+            asked_at: now,
+            due: now + window,
+        }
+    }
+
+    /// Returns the arrival of what it lacked.
+    fn arrival(&self, now: Instant) -> Arrival {
+        Arrival {
+            overtaken: Some(now.since(self.since)),
+            sent: now.since(self.asked_at),
+            repeated: self.asked > 0,
         }
     }
 

@@ -39,6 +39,17 @@ pub enum Cause {
     Damage,
 }
 
+/// Counters of the faults of packets that arrived nevertheless.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FaultCounters {
+    /// Packets that arrived a second time.
+    pub duplicated: Amount,
+    /// Packets that arrived with flipped bits; they count as delivered too.
+    pub corrupted: Amount,
+    /// Packets that came to the end of their way after one that was transmitted later (RFC 4737 §3.3).
+    pub reordered: Amount,
+}
+
 /// Counters of the packets of one direction.
 ///
 /// `offered = delivered + dropped_queue + dropped_too_long + dropped_policer + dropped_air + damaged + inside`.
@@ -58,8 +69,8 @@ pub struct Counters {
     pub dropped_air: Amount,
     /// Packets damaged on their way.
     pub damaged: Amount,
-    /// Packets that arrived a second time.
-    pub duplicated: Amount,
+    /// Faults of packets that arrived.
+    pub faults: FaultCounters,
     /// Packets that wait, are transmitted, or are on their way.
     pub inside: Amount,
     /// Largest number of packets, and largest number of bytes, that waited for the air at once (not necessarily at the

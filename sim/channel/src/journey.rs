@@ -1,4 +1,4 @@
-//! Effects on packets besides waiting, transmission and loss: jitter, policing, damage, duplicates.
+//! Effects on packets besides waiting, transmission and loss: jitter, policing, reordering, duplication, corruption.
 
 use machine::{RandomStream, TokenDebt};
 use serde::Deserialize;
@@ -20,6 +20,8 @@ pub enum JitterConfig {
     Retries(RetriesConfig),
     /// An additional delay between zero and a maximum, uniformly distributed.
     Uniform(UniformConfig),
+    /// An additional delay with a mean, exponentially distributed.
+    Exponential(ExponentialConfig),
     /// Grants or aggregation: packets arrive in groups, those of each interval at its end.
     Trains(TrainsConfig),
 }
@@ -39,6 +41,14 @@ pub struct RetriesConfig {
 pub struct UniformConfig {
     /// Largest additional delay.
     pub most: Duration,
+}
+
+/// Parameters of exponential jitter.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExponentialConfig {
+    /// Mean of the additional delay; none exceeds 45 times that.
+    pub mean: Duration,
 }
 
 /// Parameters of packet trains.
@@ -69,9 +79,24 @@ pub struct FaultsConfig {
     /// Probability that a packet is damaged on its way, so that its receiver drops it.
     #[serde(default)]
     pub damage: Probability,
+    /// Probability that a packet arrives with some of its bits flipped.
+    #[serde(default)]
+    pub corruption: Probability,
+    /// Packets that are held back, so that others overtake them; none by default.
+    pub reordering: Option<ReorderingConfig>,
     /// True if packets may overtake each other when their delays differ, by jitter or by a step to a shorter path.
     #[serde(default)]
     pub overtaking: bool,
+}
+
+/// Packets that are held back, each on its own.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReorderingConfig {
+    /// Probability that a packet is held back.
+    pub share: Probability,
+    /// Time for which it is held back.
+    pub hold: Duration,
 }
 
 /// Jitter, policer and faults of one direction.
@@ -84,19 +109,14 @@ pub(crate) struct JourneyConfig {
 
 impl JourneyConfig {
     pub(crate) fn check(&self) -> Result<(), Problem> {
-        let within = |span: Duration| !span.is_zero() && span <= MINUTE;
         match &self.jitter {
             None | Some(JitterConfig::Retries(_)) => {}
-            Some(JitterConfig::Uniform(config)) if within(config.most) => {}
-            Some(JitterConfig::Trains(config)) if within(config.every) => {}
-            Some(JitterConfig::Uniform(_)) => {
-                let text = "must lie above 0 s and not above 60 s";
-                return Err(Problem::new("jitter.most", text));
-            }
-            Some(JitterConfig::Trains(_)) => {
-                let text = "must lie above 0 s and not above 60 s";
-                return Err(Problem::new("jitter.every", text));
-            }
+            Some(JitterConfig::Uniform(config)) => check_span("jitter.most", config.most)?,
+            Some(JitterConfig::Exponential(config)) => check_span("jitter.mean", config.mean)?,
+            Some(JitterConfig::Trains(config)) => check_span("jitter.every", config.every)?,
+        }
+        if let Some(reordering) = &self.faults.reordering {
+            check_span("faults.reordering.hold", reordering.hold)?;
         }
         if let Some(policer) = &self.policer {
             if policer.rate.bits_per_second() == 0 {
@@ -123,6 +143,38 @@ impl JourneyConfig {
     }
 }
 
+fn check_span(key: &str, span: Duration) -> Result<(), Problem> {
+    if !span.is_zero() && span <= MINUTE {
+        return Ok(());
+    }
+    Err(Problem::new(key, "must lie above 0 s and not above 60 s"))
+}
+
+/// Bits of a packet that were flipped on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BitFlips(u64);
+
+impl BitFlips {
+    /// Flips one to eight bits of `bytes`, the same ones each time, and at least one.
+    pub fn apply(self, bytes: &mut [u8]) {
+        let bits = bytes.len() as u64 * 8;
+        let mut stream = RandomStream::named(self.0, "channel/flips");
+        let Some(first) = (bits > 0).then(|| stream.below(bits)) else {
+            return;
+        };
+        let mut flipped = vec![first];
+        for _ in 0..stream.below(8) {
+            let bit = stream.below(bits);
+            if !flipped.contains(&bit) {
+                flipped.push(bit);
+            }
+        }
+        for bit in flipped {
+            bytes[(bit / 8) as usize] ^= 1 << (bit % 8);
+        }
+    }
+}
+
 /// Result of a packet that was transmitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum End {
@@ -131,6 +183,7 @@ pub(crate) enum End {
     ArrivesTwice,
     Lost,
     Damaged,
+    Corrupted(BitFlips),
 }
 
 /// State of jitter, policer and faults.
@@ -138,15 +191,21 @@ pub(crate) enum End {
 pub(crate) struct Journey {
     config: JourneyConfig,
     stream: RandomStream,
+    /// Streams of the faults that draw only if they are configured.
+    holds: RandomStream,
+    flips: RandomStream,
     /// Debt of the policer's token bucket, in 10⁻⁹ bit.
     policed: TokenDebt,
 }
 
 impl Journey {
     pub(crate) fn new(config: &JourneyConfig, seed: u64, direction: Direction) -> Self {
+        let stream = |name| RandomStream::named(seed, &format!("channel/{name}/{direction}"));
         Self {
             config: config.clone(),
-            stream: RandomStream::named(seed, &format!("channel/journey/{direction}")),
+            stream: stream("journey"),
+            holds: stream("holds"),
+            flips: stream("flips"),
             policed: TokenDebt::default(),
         }
     }
@@ -170,6 +229,9 @@ impl Journey {
             Some(JitterConfig::Uniform(config)) => {
                 at + self.stream.uniform(Duration::ZERO, config.most)
             }
+            Some(JitterConfig::Exponential(config)) => {
+                at + Duration::from_nanos(self.stream.exponential(config.mean.as_nanos()))
+            }
             Some(JitterConfig::Trains(config)) => {
                 let every = config.every.as_nanos();
                 Instant::from_nanos(at.as_nanos().div_ceil(every).saturating_mul(every))
@@ -187,9 +249,17 @@ impl Journey {
         }
     }
 
-    /// Returns true if packets may overtake each other.
+    /// Returns true if packets may overtake each other when their delays differ.
     pub(crate) fn overtaking(&self) -> bool {
         self.config.faults.overtaking
+    }
+
+    /// Returns the time for which the next packet is held back, while others overtake it.
+    pub(crate) fn hold(&mut self) -> Option<Duration> {
+        let reordering = self.config.faults.reordering.as_ref()?;
+        self.holds
+            .chance(reordering.share)
+            .then_some(reordering.hold)
     }
 
     /// Returns the result of a packet that the air has carried, or lost.
@@ -203,9 +273,15 @@ impl Journey {
         match (lost, damaged, twice) {
             (true, _, _) => End::Lost,
             (false, true, _) => End::Damaged,
+            (false, false, _) if self.corrupts() => End::Corrupted(BitFlips(self.flips.next_u64())),
             (false, false, true) => End::ArrivesTwice,
             (false, false, false) => End::Arrives,
         }
+    }
+
+    fn corrupts(&mut self) -> bool {
+        let corruption = self.config.faults.corruption;
+        corruption != Probability::default() && self.flips.chance(corruption)
     }
 }
 

@@ -13,6 +13,10 @@ use crate::pacer::Pacer;
 use crate::plan::Plan;
 use crate::traffic::Output;
 
+/// Most bytes inside one direction. The queue has a bound of its own; packets on their way have none where the rate is
+/// unlimited.
+const INSIDE_MAX: Bytes = Bytes::mebi(256);
+
 #[derive(Debug, Clone)]
 pub(crate) struct Lane<T> {
     direction: Direction,
@@ -26,6 +30,8 @@ pub(crate) struct Lane<T> {
     ahead: usize,
     waiting: Amount,
     last_arrival: Instant,
+    /// Highest place, in the order of transmissions, of a packet that has come to the end of its way.
+    furthest: u64,
     journey: Journey,
     counters: Counters,
 }
@@ -47,6 +53,8 @@ pub(crate) struct Packet<T> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Flight {
     arrives: Instant,
+    /// Place in the order of transmissions.
+    place: u64,
     end: End,
 }
 
@@ -60,6 +68,7 @@ impl<T> Lane<T> {
             ahead: 0,
             waiting: Amount::default(),
             last_arrival: Instant::ZERO,
+            furthest: 0,
             journey: Journey::new(link.journey(direction), seed, direction),
             counters: Counters::default(),
         }
@@ -86,7 +95,13 @@ impl<T> Lane<T> {
             return Err((Cause::Policer, packet.payload));
         }
         let step = self.plan.at(packet.arrived).0;
-        if let Err(cause) = step.takes(self.waiting, size) {
+        let room = self.counters.inside.bytes + size <= INSIDE_MAX;
+        let taken = if room {
+            step.takes(self.waiting, size)
+        } else {
+            Err(Cause::QueueFull)
+        };
+        if let Err(cause) = taken {
             self.counters.dropped(cause).add(size);
             return Err((cause, packet.payload));
         }
@@ -118,24 +133,21 @@ impl<T> Lane<T> {
         self.counters.wait += airtime.start.since(packet.arrived);
         self.waiting.remove(packet.size);
         let delay = self.plan.at(airtime.finish).0.delay;
-        let arrives = self.journey.arrival(airtime.finish + delay);
-        let overtaking = self.journey.overtaking();
-        self.last_arrival = self.last_arrival.max(arrives);
+        let mut arrives = self.journey.arrival(airtime.finish + delay);
+        if !self.journey.overtaking() {
+            self.last_arrival = self.last_arrival.max(arrives);
+            arrives = self.last_arrival;
+        }
         packet.flight = Flight {
-            arrives: if overtaking {
-                arrives
-            } else {
-                self.last_arrival
-            },
+            arrives: arrives + self.journey.hold().unwrap_or_default(),
+            place: self.counters.transmitted.packets,
             end: self.journey.end(errors.loses(airtime, packet.size)),
         };
-        if overtaking {
-            self.overtake();
-        }
+        self.sort_in();
     }
 
-    /// Moves the last transmitted packet to its place among those on their way.
-    fn overtake(&mut self) {
+    /// Moves the last transmitted packet to its place among those on their way: before those that arrive later.
+    fn sort_in(&mut self) {
         let arrives = |packet: &Packet<T>| packet.flight.arrives;
         let mut place = self.flying - 1;
         while place > 0 && arrives(&self.packets[place - 1]) > arrives(&self.packets[place]) {
@@ -158,12 +170,16 @@ impl<T> Lane<T> {
         let first = self.packets.front_mut().filter(|_| self.flying > 0)?;
         if first.flight.end == End::ArrivesTwice {
             first.flight.end = End::Arrives;
-            self.counters.duplicated.add(first.size);
+            self.counters.faults.duplicated.add(first.size);
             let (direction, payload) = (self.direction, first.payload.clone());
             return Some(Output::Deliver { direction, payload });
         }
         self.flying = self.flying.checked_sub(1)?;
         let packet = self.packets.pop_front()?;
+        if packet.flight.place < self.furthest {
+            self.counters.faults.reordered.add(packet.size);
+        }
+        self.furthest = self.furthest.max(packet.flight.place);
         if self.packets.is_empty() {
             // The storage is used from its start again, so that it stays in the processor's cache.
             self.packets.clear();
@@ -171,7 +187,7 @@ impl<T> Lane<T> {
         self.counters.inside.remove(packet.size);
         let (direction, payload) = (self.direction, packet.payload);
         let gone = match packet.flight.end {
-            End::Arrives | End::ArrivesTwice => None,
+            End::Arrives | End::ArrivesTwice | End::Corrupted(_) => None,
             End::Lost => Some((Cause::Air, &mut self.counters.dropped_air)),
             End::Damaged => Some((Cause::Damage, &mut self.counters.damaged)),
         };
@@ -184,6 +200,14 @@ impl<T> Lane<T> {
             });
         }
         self.counters.delivered.add(packet.size);
+        if let End::Corrupted(flips) = packet.flight.end {
+            self.counters.faults.corrupted.add(packet.size);
+            return Some(Output::DeliverCorrupted {
+                direction,
+                payload,
+                flips,
+            });
+        }
         Some(Output::Deliver { direction, payload })
     }
 }

@@ -34,13 +34,14 @@ mod traffic;
 
 pub use channel::Channel;
 pub use config::{DirectionConfig, LinkConfig, Medium, StepConfig};
-pub use counters::{Amount, Cause, Counters};
+pub use counters::{Amount, Cause, Counters, FaultCounters};
 pub use csma::{CsmaAir, CsmaConfig, CsmaCounters, Frame, Heard, Station, TransmitResult};
 pub use direction::{Direction, PerDirection};
 pub use journey::{
-    FaultsConfig, JitterConfig, PolicerConfig, RetriesConfig, TrainsConfig, UniformConfig,
+    BitFlips, ExponentialConfig, FaultsConfig, JitterConfig, PolicerConfig, ReorderingConfig,
+    RetriesConfig, TrainsConfig, UniformConfig,
 };
-pub use link::{Link, ReadFile};
+pub use link::{FaultChanges, Link, ReadFile};
 pub use mtu::Mtu;
 pub use opportunities::{OPPORTUNITY, Opportunities};
 pub use outages::Outage;

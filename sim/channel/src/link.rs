@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crate::config::{DirectionConfig, LinkConfig, Medium};
 use crate::errors::{ErrorConfig, Timeline};
-use crate::journey::JourneyConfig;
+use crate::journey::{JitterConfig, JourneyConfig, ReorderingConfig};
 use crate::opportunities::Opportunities;
 use crate::plan::Plan;
 use crate::problem::{LinkError, Problem};
 use crate::process::ProcessConfig;
 use crate::{Direction, PerDirection};
-use units::Duration;
+use units::{Duration, Probability};
 
 /// Checked configuration of the channel between two hosts.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +24,19 @@ pub struct Link {
     processes: PerDirection<Option<Arc<ProcessConfig>>>,
     journeys: PerDirection<JourneyConfig>,
     errors: PerDirection<ErrorConfig>,
+}
+
+/// Faults that replace those of a link, in both directions; what is `None` stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FaultChanges {
+    /// Variation of the delay, and true if it may reorder packets.
+    pub jitter: Option<(JitterConfig, bool)>,
+    /// Packets that are held back.
+    pub reordering: Option<ReorderingConfig>,
+    /// Probability that a packet arrives twice.
+    pub duplicates: Option<Probability>,
+    /// Probability that a packet arrives with flipped bits.
+    pub corruption: Option<Probability>,
 }
 
 /// Function that reads a file named in a link's file; the error is a sentence.
@@ -154,6 +167,28 @@ impl Link {
 
     pub(crate) fn journey(&self, direction: Direction) -> &JourneyConfig {
         &self.journeys[direction]
+    }
+
+    /// Returns the link with these faults.
+    ///
+    /// # Errors
+    /// If a time does not lie above 0 s and not above 60 s.
+    pub fn with_faults(mut self, changes: &FaultChanges) -> Result<Self, LinkError> {
+        for direction in Direction::BOTH {
+            let journey = &mut self.journeys[direction];
+            if let Some((jitter, overtaking)) = &changes.jitter {
+                journey.jitter = Some(jitter.clone());
+                journey.faults.overtaking = *overtaking;
+            }
+            let faults = &mut journey.faults;
+            faults.reordering = changes.reordering.clone().or(faults.reordering.take());
+            faults.duplicates = changes.duplicates.unwrap_or(faults.duplicates);
+            faults.corruption = changes.corruption.unwrap_or(faults.corruption);
+            journey
+                .check()
+                .map_err(|problem| problem.in_file(&self.name))?;
+        }
+        Ok(self)
     }
 
     /// Returns the key of a property that only a channel between two hosts supports, if the link has one: jitter, a

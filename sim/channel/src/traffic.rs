@@ -5,6 +5,7 @@ use units::Bytes;
 use crate::Direction;
 use crate::counters::Cause;
 use crate::errors::StateChange;
+use crate::journey::BitFlips;
 
 /// An input of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +39,15 @@ pub enum Output<T> {
         direction: Direction,
         /// Content of the packet.
         payload: T,
+    },
+    /// A packet arrives with flipped bits.
+    DeliverCorrupted {
+        /// Direction of the packet.
+        direction: Direction,
+        /// Content of the packet, as it was sent.
+        payload: T,
+        /// The bits that were flipped on its way.
+        flips: BitFlips,
     },
     /// A packet is lost.
     Drop {

@@ -61,7 +61,8 @@ impl Alone {
         while let Some(output) = self.channel.poll_output() {
             match output {
                 Output::Deliver { payload, .. } => self.rivals.take(self.now, payload),
-                Output::Drop { .. } | Output::State { .. } => {}
+                // A corrupted segment fails its checksum.
+                Output::DeliverCorrupted { .. } | Output::Drop { .. } | Output::State { .. } => {}
             }
         }
     }

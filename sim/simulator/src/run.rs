@@ -196,6 +196,9 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
                     direction,
                     payload,
                     cause: Cause::Air | Cause::Damage,
+                }
+                | channel::Output::DeliverCorrupted {
+                    direction, payload, ..
                 } => self.lose(id, direction, payload),
                 channel::Output::State { direction, change } => {
                     let at = (id, direction);

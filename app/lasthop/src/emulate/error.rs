@@ -82,6 +82,9 @@ pub(crate) enum EmulateError {
     /// The link does not exist.
     #[error(transparent)]
     Link(#[from] LinkChoiceError),
+    /// A fault of the command line is out of its limits.
+    #[error("the faults of the command line, with the link {0}")]
+    Faults(channel::LinkError),
     /// An interface cannot be created or opened.
     #[error(transparent)]
     Side(#[from] SideError),

@@ -10,6 +10,7 @@ mod cell;
 mod cell_tests;
 mod clockwork;
 mod error;
+mod faults;
 mod members;
 mod relay;
 #[cfg(test)]
@@ -60,6 +61,8 @@ pub(crate) struct Arguments {
     /// The errors that one of several right sides, counted from 1, meets: those of this link, and nothing else of it
     #[arg(long, value_name = "N=NAME|FILE")]
     pub(crate) errors: Vec<ErrorsOf>,
+    #[command(flatten)]
+    faults: faults::FaultOptions,
     /// The seed of every loss and every fade
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -87,7 +90,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn emulate(arguments: &Arguments) -> Result<(), EmulateError> {
-    let link = links::choose(&arguments.link)?;
+    let link = links::choose(&arguments.link)?.with_faults(&arguments.faults.changes());
+    let link = link.map_err(EmulateError::Faults)?;
     let inherits = arguments.right.iter().any(SideSpec::is_inherited);
     if arguments.json.is_none() && inherits {
         return Err(EmulateError::NoReport);

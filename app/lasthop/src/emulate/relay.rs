@@ -89,17 +89,23 @@ impl<D: PacketDevice> Relay<D> {
 
     fn hand_out(&mut self, output: Output<Packet>) {
         match output {
-            Output::Deliver {
+            Output::Deliver { direction, payload } => self.write(direction, payload),
+            Output::DeliverCorrupted {
                 direction,
                 mut payload,
+                flips,
             } => {
-                let far = direction.reverse();
-                // An interface that is down or full loses packets like any other; the loss is counted.
-                if self.devices[far].send(&mut payload).is_err() {
-                    self.refused[direction] += 1;
-                }
+                payload.rewrite(|bytes| flips.apply(bytes));
+                self.write(direction, payload);
             }
             Output::Drop { .. } | Output::State { .. } => {}
+        }
+    }
+
+    fn write(&mut self, direction: Direction, mut packet: Packet) {
+        // An interface that is down or full loses packets like any other; the loss is counted.
+        if self.devices[direction.reverse()].send(&mut packet).is_err() {
+            self.refused[direction] += 1;
         }
     }
 

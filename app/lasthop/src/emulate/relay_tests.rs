@@ -155,3 +155,25 @@ fn a_packet_above_the_mtu_is_refused_with_the_remedy() {
     ));
     assert!(error.to_string().contains("offload"));
 }
+
+#[test]
+fn corrupted_packets_come_with_other_bits_and_are_counted() {
+    let text = "each = { rate = 'unlimited', delay = '1 ms', queue = '100 packets', \
+                faults = { corruption = '50 %' } }";
+    let (mut relay, mut gateway, mut mobile) = relay(&link(text), 3);
+    for _ in 0..200 {
+        let bytes = [0; 100];
+        let mut packet = Packet::new(PacketBuffer::copy_of(&bytes));
+        gateway.send(&mut packet).unwrap();
+    }
+    drain(&mut relay);
+    let mut changed = 0;
+    for _ in 0..200 {
+        let packet = mobile.receive().unwrap().expect("all arrive");
+        changed += u64::from(packet.iter().any(|byte| *byte != 0));
+    }
+    let report = relay.report(false);
+    assert_eq!(report.down.corrupted.packets, changed);
+    assert_eq!(report.down.delivered.packets, 200);
+    assert!((60..140).contains(&changed), "{changed}");
+}

@@ -47,6 +47,12 @@ pub(crate) struct DirectionReport {
     /// Additional copies of delivered packets.
     #[serde(default)]
     pub(crate) duplicated: Traffic,
+    /// Delivered packets with flipped bits.
+    #[serde(default)]
+    pub(crate) corrupted: Traffic,
+    /// Packets that came after one that was transmitted later.
+    #[serde(default)]
+    pub(crate) reordered: Traffic,
     /// Packets that wait, are in transmission, or are in flight.
     pub(crate) inside: Traffic,
     /// Packets whose transmission has started.
@@ -71,7 +77,9 @@ impl DirectionReport {
             dropped_too_long: counters.dropped_too_long.into(),
             dropped_air: counters.dropped_air.into(),
             damaged: counters.damaged.into(),
-            duplicated: counters.duplicated.into(),
+            duplicated: counters.faults.duplicated.into(),
+            corrupted: counters.faults.corrupted.into(),
+            reordered: counters.faults.reordered.into(),
             inside: counters.inside.into(),
             transmitted: counters.transmitted.into(),
             queue_peak: counters.queue_peak.into(),

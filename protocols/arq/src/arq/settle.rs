@@ -72,6 +72,8 @@ impl Arq {
         let lost_before = overtaken.min(largest.saturating_sub(self.config.reorder));
         let has_missed = std::mem::take(&mut self.pace.has_missed);
         let fate = self.settle_before(now, ranges, lost_before);
+        let order = &mut self.diagnosis.order;
+        order.settled(now, self.ledger.first(), fate.arrived + late, late);
         if let Some(counts) = ack.counts {
             self.ledger.marks.counted(now, largest, counts);
         }
@@ -216,7 +218,7 @@ impl Arq {
     }
 
     pub(super) fn presume_lost(&mut self, now: Instant) {
-        let patience = self.round_trip.patience(DELAY_MAX);
+        let patience = self.patience();
         // Copies would queue behind the originals that the hop may still hold: a few show if it does.
         let spacing = self.copy_spacing(now);
         let most = spacing.map_or(usize::MAX, |_| 1);
@@ -254,8 +256,14 @@ impl Arq {
     pub(super) fn patience_ends(&self) -> Option<Instant> {
         let oldest = self.ledger.oldest_open()?;
         let from = self.held_from().map_or(oldest, |heard| heard.max(oldest));
-        let due = from + self.round_trip.patience(DELAY_MAX);
+        let due = from + self.patience();
         Some(due.max(self.pace.due.doubt))
+    }
+
+    /// Returns the retransmission timeout. On a hop that reorders, what was overtaken may be late by its window.
+    fn patience(&self) -> Duration {
+        let window = self.diagnosis.order.window(self.round_trip.smoothed());
+        self.round_trip.patience(DELAY_MAX) + window
     }
 
     /// Returns the time of the last acknowledgement, on a hop that holds frames in a silence: frames that left before

@@ -51,7 +51,8 @@ impl<C: Content> Receiver<C> {
             further,
             request: due.request || (self.rules.news_only && self.asks_again()),
             cause: selective == Selective::Smart,
-            reply: self.cause.cycle,
+            // What was overtaken and may be late is not reported as lost.
+            reply: self.order.settled().unwrap_or(self.cause.cycle),
         }
     }
 

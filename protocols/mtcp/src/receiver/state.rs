@@ -60,6 +60,7 @@ impl<C: Content> Receiver<C> {
             position: receiving.cause,
             ..Cause::default()
         };
+        receiver.order.resume(receiving.cycle);
         receiver.rules.segment = (usize::from(state.packet) - profile.header_length()) as u64;
         let content = std::mem::take(&mut receiving.unread);
         if content.length() > 0 {

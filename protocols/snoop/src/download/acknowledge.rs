@@ -64,7 +64,12 @@ impl<P: Segment> Download<P> {
         // would trigger it.
         let last = self.window.acknowledged();
         let known = context.config.tcp_aware && last.is_some_and(|last| self.covers(last, number));
-        let freed = self.cache.free(number);
+        let order = &mut self.order;
+        let freed = self.cache.free(number, |entry| {
+            if !entry.arrived {
+                order.arrived(context.now, entry.arrival(context.now));
+            }
+        });
         self.window.note(header);
         self.needless.arrived(number);
         self.round_trip

@@ -4,6 +4,7 @@ use units::{Instant, SeqNumber};
 use wire::tcp::{AirLoss, SackRanges, SeqRange};
 
 use super::Download;
+use crate::cache::Cached;
 use crate::config::ExplicitLoss;
 use crate::effects::{Context, Effects};
 use crate::segment::AIR_LOSS_RANGES;
@@ -21,21 +22,30 @@ impl<P: Segment> Download<P> {
         self.selective && (context.config.smart || names)
     }
 
-    /// Notes the segments that arrived, and repairs missing segments that were sent before one that arrived: the hop
-    /// keeps order, so the first sign is proof. A segment that was repeated already is not repaired again until
-    /// something sent after it has arrived (Balakrishnan 1997, SMART: one round trip). An estimated round trip would
-    /// lag behind a growing queue.
+    /// Notes the segments that arrived, and repairs missing segments that were sent before one that arrived.
     pub(super) fn learn(
         &mut self,
         context: &Context<'_>,
         header: &Header,
         effects: &mut Effects<P>,
     ) {
-        self.note_arrivals(header);
+        self.note_arrivals(context.now, header);
         if !(context.config.repair && context.config.smart) {
             return;
         }
+        self.repair_overtaken(context, effects);
+    }
+
+    /// Repairs missing segments that were sent before one that arrived. On a hop that keeps order, the first sign is
+    /// proof; on another, an overtaken segment gets the reordering window. A segment that was repeated already is not
+    /// repaired again until something sent after it, by that window, has arrived (Balakrishnan 1997, SMART: one round
+    /// trip). An estimated round trip would lag behind a growing queue.
+    pub(super) fn repair_overtaken(&mut self, context: &Context<'_>, effects: &mut Effects<P>) {
+        self.overtaken_until = None;
         let now = context.now;
+        let window = self
+            .order
+            .window(self.round_trip.smoothed(&context.config.timing));
         let Some(newest) = self.newest_arrival() else {
             return;
         };
@@ -46,7 +56,12 @@ impl<P: Segment> Download<P> {
             .take_while(|entry| entry.range.end <= newest);
         let mut repairs = 0;
         for entry in before.filter(|entry| !entry.arrived && !entry.late) {
-            if !entry.repeated || settled.is_some_and(|settled| entry.sent_at < settled) {
+            let since = *entry.overtaken.get_or_insert(now);
+            if since + window > now {
+                self.overtaken_until = machine::earlier(self.overtaken_until, Some(since + window));
+                continue;
+            }
+            if !entry.repeated || settled.is_some_and(|settled| entry.sent_at + window < settled) {
                 entry.repeated = true;
                 entry.sent_at = now;
                 effects.repair(entry.packet.clone());
@@ -58,18 +73,26 @@ impl<P: Segment> Download<P> {
         }
     }
 
-    fn note_arrivals(&mut self, header: &Header) {
+    fn note_arrivals(&mut self, now: Instant, header: &Header) {
+        let order = &mut self.order;
+        let mut arrived = |entry: &mut Cached<P>| {
+            if !entry.arrived {
+                entry.arrived = true;
+                order.arrived(now, entry.arrival(now));
+            }
+        };
         if let Some(cause) = header.options.cause
             && let Some(entry) = self.cache.at(cause)
         {
-            entry.arrived = true;
+            arrived(entry);
         }
         for block in header.options.sack.iter() {
             if block.start < block.end {
                 let whole = |range: SeqRange| block.start <= range.start && range.end <= block.end;
-                for entry in self.cache.overlapping(block) {
-                    entry.arrived |= whole(entry.range);
-                }
+                let overlapping = self.cache.overlapping(block);
+                overlapping
+                    .filter(|entry| whole(entry.range))
+                    .for_each(&mut arrived);
             }
         }
     }

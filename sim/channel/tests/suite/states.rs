@@ -42,7 +42,10 @@ fn traffic_does_not_change_the_states() {
                     assert_eq!(at, change.at.as_nanos());
                     Some(change)
                 }
-                Output::State { .. } | Output::Deliver { .. } | Output::Drop { .. } => None,
+                Output::State { .. }
+                | Output::Deliver { .. }
+                | Output::DeliverCorrupted { .. }
+                | Output::Drop { .. } => None,
             })
             .collect();
         assert_eq!(told, changes(&channel, end));

@@ -139,7 +139,9 @@ fn bits_of_both_directions_may_drive_one_chain() {
         let log = drive(&mut channel, &packets, 60_000_000_000);
         let lost = |(_, output): &(u64, Output<usize>)| match output {
             Output::Drop { direction, .. } => (*direction == Direction::Up).then_some(true),
-            Output::Deliver { direction, .. } => (*direction == Direction::Up).then_some(false),
+            Output::Deliver { direction, .. } | Output::DeliverCorrupted { direction, .. } => {
+                (*direction == Direction::Up).then_some(false)
+            }
             Output::State { .. } => None,
         };
         let up: Vec<_> = log.iter().filter_map(lost).collect();

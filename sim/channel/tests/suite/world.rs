@@ -1,7 +1,7 @@
 //! Other effects on real hops: random rate processes, jitter, trains, policers, damage, duplicates, and shorter paths.
 
-use channel::{Cause, Channel, Counters, Direction, Link, Output};
-use units::{BitRate, Bytes, Duration, Instant};
+use channel::{Cause, Channel, Counters, Direction, FaultChanges, Link, Output, ReorderingConfig};
+use units::{BitRate, Bytes, Duration, Instant, Probability};
 
 use crate::common::{Log, drive, link};
 
@@ -29,7 +29,7 @@ fn flood(link: &Link, seed: u64, every: u64, seconds: u64) -> (Log, Counters) {
 fn arrivals(log: &Log) -> Vec<(u64, usize)> {
     let arrival = |(at, output): &(u64, Output<usize>)| match output {
         Output::Deliver { payload, .. } => Some((*at, *payload)),
-        Output::Drop { .. } | Output::State { .. } => None,
+        Output::DeliverCorrupted { .. } | Output::Drop { .. } | Output::State { .. } => None,
     };
     log.iter().filter_map(arrival).collect()
 }
@@ -200,7 +200,7 @@ fn packets_are_damaged_and_doubled_by_chance() {
         "rate = '20 Mbit/s'\ndelay = '5 ms'\nfaults = { damage = '3 %', duplicates = '5 %' }";
     let link = down(text);
     let (log, counters) = flood(&link, 1, MILLI, 20);
-    let (damaged, twice) = (counters.damaged.packets, counters.duplicated.packets);
+    let (damaged, twice) = (counters.damaged.packets, counters.faults.duplicated.packets);
     assert!((450..750).contains(&damaged), "{damaged}");
     assert!((800..1_150).contains(&twice), "{twice}");
     assert_eq!(counters.delivered.packets + damaged, 20_000);
@@ -208,6 +208,142 @@ fn packets_are_damaged_and_doubled_by_chance() {
     assert_eq!(counters.inside.packets, 0);
     let bound = link.capacity(DOWN, 1, Instant::ZERO..Instant::from_millis(1_000));
     assert_eq!(bound, Some(Bytes::new(2_500_000 * 97 / 100)));
+}
+
+#[test]
+fn exponential_jitter_has_its_mean_with_and_without_order() {
+    for overtaking in [false, true] {
+        let text = format!(
+            "rate = '100 Mbit/s'\ndelay = '5 ms'\njitter = {{ model = 'exponential', mean = '4 ms' }}\n\
+             faults = {{ overtaking = {overtaking} }}"
+        );
+        let (log, counters) = flood(&down(&text), 1, MILLI, 20);
+        let arrivals = arrivals(&log);
+        assert_eq!(arrivals.len(), 20_000);
+        assert_eq!(counters.faults.reordered.packets > 0, overtaking);
+        let extra = |(at, number): &(u64, usize)| at - *number as u64 * MILLI - 5_120_000;
+        let mean = arrivals.iter().map(extra).sum::<u64>() / 20_000;
+        // In order, each packet also waits for the slowest before it.
+        let expected = if overtaking {
+            3_900_000..4_100_000
+        } else {
+            7_000_000..12_000_000
+        };
+        assert!(expected.contains(&mean), "{mean} ns");
+    }
+}
+
+#[test]
+fn packets_that_are_held_back_are_overtaken_and_no_others() {
+    let hold = "rate = '100 Mbit/s'\ndelay = '5 ms'\n\
+                faults = { reordering = { share = '10 %', hold = '10 ms' } }";
+    let (log, counters) = flood(&down(hold), 1, MILLI, 20);
+    let arrivals = arrivals(&log);
+    let extra = |(at, number): &(u64, usize)| at - *number as u64 * MILLI - 5_120_000;
+    let held = arrivals.iter().filter(|arrival| extra(arrival) > 0);
+    assert!(held.clone().all(|arrival| extra(arrival) == 10 * MILLI));
+    let held = held.count() as u64;
+    assert!((1_800..2_200).contains(&held), "{held}");
+    // A held packet whose ten followers are held too arrives in its place; that is rare.
+    assert!(
+        counters.faults.reordered.packets <= held && counters.faults.reordered.packets + 20 > held
+    );
+}
+
+#[test]
+fn corrupted_packets_arrive_with_few_other_bits() {
+    let text = "rate = '20 Mbit/s'\ndelay = '5 ms'\nfaults = { corruption = '3 %' }";
+    let (log, counters) = flood(&down(text), 1, MILLI, 20);
+    let corrupted = log.iter().filter_map(|(_, output)| match output {
+        Output::DeliverCorrupted { flips, .. } => Some(*flips),
+        Output::Deliver { .. } | Output::Drop { .. } | Output::State { .. } => None,
+    });
+    let corrupted: Vec<_> = corrupted.collect();
+    assert!((500..700).contains(&corrupted.len()), "{}", corrupted.len());
+    assert_eq!(counters.faults.corrupted.packets, corrupted.len() as u64);
+    assert_eq!(counters.delivered, counters.offered);
+    for flips in &corrupted {
+        for length in [1, 40, 1_500] {
+            let mut bytes = vec![0_u8; length];
+            flips.apply(&mut bytes);
+            let flipped: u32 = bytes.iter().map(|byte| byte.count_ones()).sum();
+            assert!((1..=8).contains(&flipped), "{flipped} of {length} bytes");
+        }
+        flips.apply(&mut []);
+    }
+    assert!(corrupted.windows(2).any(|two| two[0] != two[1]));
+}
+
+#[test]
+fn one_fault_does_not_change_the_draws_of_another() {
+    let of = |faults: &str| {
+        let text = format!(
+            "rate = '20 Mbit/s'\ndelay = '5 ms'\njitter = {{ model = 'uniform', most = '20 ms' }}\n\
+             faults = {{ overtaking = true, duplicates = '5 %', {faults} }}"
+        );
+        arrivals(&flood(&down(&text), 1, MILLI, 5).0)
+    };
+    let plain = of("");
+    let with = of("corruption = '10 %', reordering = { share = '10 %', hold = '100 ms' }");
+    let kept = with
+        .iter()
+        .filter(|arrival| plain.binary_search(arrival).is_ok());
+    // About 0.9 of them are held back by neither, and 0.9 of those are not corrupted.
+    let share = kept.count() as f64 / plain.len() as f64;
+    assert!((0.75..0.87).contains(&share), "{share}");
+}
+
+#[test]
+fn what_is_on_its_way_has_a_bound_too() {
+    let text = "rate = 'unlimited'\ndelay = '1 s'\njitter = { model = 'uniform', most = '60 s' }";
+    let mut channel = Channel::new(&down(text), 1);
+    let packets: Vec<_> = (0..10_000).map(|number| (number, DOWN, 50_000)).collect();
+    let log = drive(&mut channel, &packets, 100 * SECOND);
+    let counters = channel.counters(DOWN);
+    let passed = counters.delivered.bytes;
+    assert!(
+        passed <= Bytes::mebi(256) && passed > Bytes::mebi(255),
+        "{passed}"
+    );
+    assert_eq!(
+        counters.dropped_queue.packets + arrivals(&log).len() as u64,
+        10_000
+    );
+}
+
+#[test]
+fn faults_of_a_program_replace_those_of_a_link() {
+    let link = down("rate = '20 Mbit/s'\ndelay = '5 ms'\nfaults = { duplicates = '5 %' }");
+    let changes = FaultChanges {
+        duplicates: Some(Probability::default()),
+        reordering: Some(ReorderingConfig {
+            share: "50 %".parse().expect("a share"),
+            hold: Duration::from_millis(7),
+        }),
+        ..FaultChanges::default()
+    };
+    assert_eq!(
+        link.clone().with_faults(&FaultChanges::default()).as_ref(),
+        Ok(&link)
+    );
+    let changed = link
+        .clone()
+        .with_faults(&changes)
+        .expect("times in their limits");
+    let (_, counters) = flood(&changed, 1, MILLI, 5);
+    assert_eq!(counters.faults.duplicated.packets, 0);
+    assert!(counters.faults.reordered.packets > 1_000);
+    let hold = Duration::from_secs(61);
+    let share = Probability::default();
+    let changes = FaultChanges {
+        reordering: Some(ReorderingConfig { share, hold }),
+        ..FaultChanges::default()
+    };
+    let error = link
+        .with_faults(&changes)
+        .expect_err("too long")
+        .to_string();
+    assert!(error.contains("`faults.reordering.hold`"), "{error}");
 }
 
 #[test]
@@ -230,6 +366,48 @@ fn on_a_shorter_path_packets_overtake_or_wait() {
             .0;
         assert_eq!(first < SECOND + 20 * MILLI, overtaking, "{first}");
     }
+}
+
+fn refuse(cases: &[(&str, &str)]) {
+    for (text, place) in cases {
+        let text = format!("{UP}[down]\nqueue = '100 packets'\n{text}");
+        let error = Link::from_toml(&text, "test.toml")
+            .expect_err(&text)
+            .to_string();
+        assert!(error.contains(place), "{error}");
+    }
+    for text in [
+        "jitter = { model = 'sideways' }",
+        "faults = { damage = 'much' }",
+        "process = { model = 'walk' }",
+    ] {
+        let text =
+            format!("{UP}[down]\nqueue = '1 packet'\ndelay = '1 ms'\nrate = '1 Mbit/s'\n{text}");
+        assert!(Link::from_toml(&text, "test.toml").is_err(), "{text}");
+    }
+}
+
+#[test]
+fn jitter_and_faults_without_sense_are_refused_with_their_place() {
+    refuse(&[
+        (
+            "delay = '1 ms'\nrate = '1 Mbit/s'\njitter = { model = 'uniform', most = '0 s' }",
+            "`down.jitter.most`",
+        ),
+        (
+            "delay = '1 ms'\nrate = '1 Mbit/s'\njitter = { model = 'trains', every = '2 min' }",
+            "`down.jitter.every`",
+        ),
+        (
+            "delay = '1 ms'\nrate = '1 Mbit/s'\njitter = { model = 'exponential', mean = '61 s' }",
+            "`down.jitter.mean`",
+        ),
+        (
+            "delay = '1 ms'\nrate = '1 Mbit/s'\n\
+             faults = { reordering = { share = '1 %', hold = '0 s' } }",
+            "`down.faults.reordering.hold`",
+        ),
+    ]);
 }
 
 #[test]
@@ -267,14 +445,6 @@ fn what_makes_no_sense_is_refused_with_its_place() {
             "`down.rate`",
         ),
         (
-            "delay = '1 ms'\nrate = '1 Mbit/s'\njitter = { model = 'uniform', most = '0 s' }",
-            "`down.jitter.most`",
-        ),
-        (
-            "delay = '1 ms'\nrate = '1 Mbit/s'\njitter = { model = 'trains', every = '2 min' }",
-            "`down.jitter.every`",
-        ),
-        (
             "delay = '1 ms'\nrate = '1 Mbit/s'\npolicer = { rate = '0 bit/s', burst = '10 kB' }",
             "`down.policer.rate`",
         ),
@@ -283,20 +453,5 @@ fn what_makes_no_sense_is_refused_with_its_place() {
             "`down.policer.burst`",
         ),
     ];
-    for (text, place) in cases {
-        let text = format!("{UP}[down]\nqueue = '100 packets'\n{text}");
-        let error = Link::from_toml(&text, "test.toml")
-            .expect_err(&text)
-            .to_string();
-        assert!(error.contains(place), "{error}");
-    }
-    for text in [
-        "jitter = { model = 'sideways' }",
-        "faults = { damage = 'much' }",
-        "process = { model = 'walk' }",
-    ] {
-        let text =
-            format!("{UP}[down]\nqueue = '1 packet'\ndelay = '1 ms'\nrate = '1 Mbit/s'\n{text}");
-        assert!(Link::from_toml(&text, "test.toml").is_err(), "{text}");
-    }
+    refuse(&cases);
 }

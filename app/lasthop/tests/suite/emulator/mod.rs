@@ -103,6 +103,41 @@ fn packets_are_conserved_in_order_and_counted() {
     );
 }
 
+/// Checks that `lasthop emulate` refuses these arguments with these words.
+fn refuse(arguments: &[&str], words: &str) {
+    let program = crate::support::PROGRAM;
+    let output = std::process::Command::new(program)
+        .arg("emulate")
+        .args(arguments)
+        .output()
+        .unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains(words), "{error}");
+}
+
+#[test]
+fn faults_that_make_no_sense_are_refused_with_exit_code_2() {
+    for (arguments, words) in [
+        (
+            &["--link", "l1-clean", "--jitter", "much"][..],
+            "exponential:5 ms",
+        ),
+        (&["--link", "l1-clean", "--jitter", "90 s"][..], "60 s"),
+        (&["--link", "l1-clean", "--keep-order"], "--jitter"),
+        (&["--link", "l1-clean", "--reorder", "1 %"], "1 %:10 ms"),
+        (
+            &["--link", "l1-clean", "--reorder", "1 %:0 s"],
+            "reordering.hold",
+        ),
+        (&["--link", "l1-clean", "--duplicate", "110 %"], "110 %"),
+        (&["--link", "l1-clean", "--corrupt", "a bit"], "a bit"),
+        (&[TWO, &["--duplicate", "1 %"]].concat(), "down.faults"),
+    ] {
+        refuse(arguments, words);
+    }
+}
+
 #[test]
 fn what_cannot_be_emulated_is_refused_with_exit_code_2() {
     for (arguments, words) in [
@@ -151,14 +186,6 @@ fn what_cannot_be_emulated_is_refused_with_exit_code_2() {
         ),
         (&[TWO, &["--signals", "a.signals"]].concat(), "--signals"),
     ] {
-        let program = crate::support::PROGRAM;
-        let output = std::process::Command::new(program)
-            .arg("emulate")
-            .args(arguments)
-            .output()
-            .unwrap();
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{error}");
-        assert!(error.contains(words), "{error}");
+        refuse(arguments, words);
     }
 }

@@ -3,7 +3,7 @@
 use arq::Config;
 use units::Duration;
 
-use super::script::{Carried, Script, usual};
+use super::script::{Carried, Script, Sent, usual};
 
 const ROUND_TRIP: Duration = Duration::from_millis(50);
 
@@ -159,6 +159,33 @@ fn reordering_within_the_allowance_repairs_nothing() {
     end.ack(&[(first + 5, first + 8), (first, first + 3)]);
     assert_eq!(end.stats().sent.frames_lost, 1);
     assert_eq!(end.send(1)[0].content()[0], sent[4].content()[0]);
+}
+
+/// As many frames as a fast hop with jitter has in disorder: each late one must be named, though none is the newest.
+#[test]
+fn an_acknowledgement_names_what_came_late_among_many_gaps() {
+    let mut end = Script::new(usual());
+    let mut other = Script::new(usual());
+    end.bulk(1, 400);
+    let sent = end.send(400);
+    let even = |frame: &&Sent| frame.number.is_multiple_of(2);
+    for frame in sent.iter().filter(even) {
+        other.receive(frame.bytes.clone());
+        other.wait(Duration::from_micros(100));
+        other.send(1);
+    }
+    let late = sent.iter().rev().filter(|frame| !even(frame)).nth(90);
+    let late = late.expect("a late frame");
+    other.receive(late.bytes.clone());
+    other.wait(Duration::from_millis(30));
+    let named = other.send(1).into_iter().flat_map(|frame| frame.chunks);
+    let names = |chunk| match chunk {
+        Carried::Ack(ranges) => ranges
+            .iter()
+            .any(|(start, end)| (*start..=*end).contains(&late.number)),
+        _ => false,
+    };
+    assert!(named.map(names).any(|is_named| is_named));
 }
 
 /// On a noisy hop what was lost and lost again is sent twice: a third loss would cost the flow a timeout.

@@ -30,6 +30,13 @@ impl Pair {
         while let Some(output) = self.channel.poll_output() {
             match output {
                 channel::Output::Deliver { payload, .. } => self.delivered(payload),
+                channel::Output::DeliverCorrupted { payload, flips, .. } => match payload {
+                    Cargo::Datagram(host, mut buffer, sent) => {
+                        flips.apply(&mut buffer);
+                        self.delivered(Cargo::Datagram(host, buffer, sent));
+                    }
+                    Cargo::Rival(_) | Cargo::Other => {}
+                },
                 channel::Output::Drop {
                     direction,
                     payload,

@@ -2,10 +2,10 @@
 
 use mtcp::packet::Data;
 use mtcp::{Config, ConnectionId, Selective};
-use redirector::Chunks;
+use redirector::{Chunks, Content};
 use units::{Duration, Instant};
 
-use super::pipe::{GATEWAY, MOBILE, Pipe, content, paper, wide};
+use super::pipe::{Fate, GATEWAY, MOBILE, Pipe, content, paper, wide};
 
 /// Returns a connection on which the gateway sends `bytes`, with losses of the packets under these numbers.
 fn losing(config: &Config, bytes: usize, lost: &[usize]) -> (Pipe, [ConnectionId; 2]) {
@@ -55,6 +55,27 @@ fn the_first_arrival_out_of_order_causes_a_request() {
         assert!(sent[repair].0.since(*asked) <= pipe.wire.delay + packet_time);
         assert_eq!(pipe.ends[GATEWAY].counters().traffic.sent.repairs, 1);
     }
+}
+
+/// RFC 8985 §6.2: what came late once is waited for, in the wide profile, and a loss is still repaired.
+#[test]
+fn what_is_late_again_and_again_is_repaired_once() {
+    let (mut pipe, ids) = Pipe::connected(&wide());
+    let lost = 150;
+    pipe.wire.decide = Box::new(move |from, packet, number| match packet {
+        mtcp::Packet::Data(data) if from == GATEWAY && data.content.length() > 0 => match number {
+            number if number == lost => Fate::Lost,
+            number if number % 4 == 0 => Fate::Late(Duration::from_millis(8)),
+            _ => Fate::Arrives,
+        },
+        mtcp::Packet::Data(_) | mtcp::Packet::Control(_) => Fate::Arrives,
+    });
+    pipe.write(GATEWAY, ids[GATEWAY], 0..200_000);
+    pipe.run(Duration::from_secs(10));
+    let received = &pipe.told[MOBILE][&ids[MOBILE]].received;
+    assert_eq!(received, &content(0, 200_000));
+    let sent = pipe.ends[GATEWAY].counters().traffic.sent;
+    assert!((1..6).contains(&sent.repairs), "{sent:?}");
 }
 
 #[test]

@@ -124,3 +124,29 @@ fn without_information_duplicates_are_counted() {
     assert_eq!(script.mobile_sends(ack(0)), []);
     assert_eq!(script.mobile_sends(ack(0)), [repair(0)]);
 }
+
+/// RFC 8985 §6.2: what came late once is waited for, and what stays away is repaired after that time.
+#[test]
+fn after_a_late_arrival_a_gap_is_repaired_only_when_it_has_lasted() {
+    let mut script = Script::with_data(Config::smart_tcp_aware(), 4);
+    script.pause(20);
+    script.mobile_sends(ack(1));
+    assert_eq!(script.mobile_sends(smart(1, 2)), [repair(1)]);
+    // No repair can have arrived so soon: it was the segment itself, 8 ms late.
+    script.pause(8);
+    assert_eq!(script.mobile_sends(ack(4)), [up(ack(4))]);
+    for place in 4..8 {
+        script.fixed_sends(data(place));
+    }
+    script.pause(20);
+    assert_eq!(script.mobile_sends(smart(4, 5)), []);
+    script.pause(9);
+    assert_eq!(script.wait(1), [repair(4)]);
+    // What arrives in that time is not repaired at all.
+    script.pause(20);
+    script.mobile_sends(ack(6));
+    assert_eq!(script.mobile_sends(smart(6, 7)), []);
+    script.pause(9);
+    assert_eq!(script.mobile_sends(ack(8)), [up(ack(8))]);
+    script.pause(100);
+}

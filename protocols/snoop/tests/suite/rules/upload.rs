@@ -4,6 +4,8 @@ use snoop::{AirLoss, TcpSegmentOptions};
 use snoop::{Config, ExplicitLoss, Header, Output};
 use units::SeqNumber;
 
+use wire::tcp::TcpFlags;
+
 use super::script::{
     Probe, Script, WINDOW, ack, data, down, marked, number, ranges, sack, turned, up,
 };
@@ -82,6 +84,29 @@ fn what_has_come_or_was_acknowledged_is_not_asked_for() {
     send(&mut script, &[1]);
     script.fixed_sends(turned(ack(4)));
     assert_eq!(script.wait(10_000), []);
+}
+
+/// RFC 8985 §6.2: the handshake shows the hop's round trip, and that a gap was filled too soon for its repair.
+#[test]
+fn after_a_late_arrival_a_gap_is_asked_for_only_when_it_has_lasted() {
+    let mut script = Script::new(Config {
+        negative_acknowledgments: true,
+        ..Config::tcp_aware()
+    });
+    let mut open = ack(0);
+    open.header.flags = TcpFlags::SYN;
+    script.mobile_sends(open);
+    let mut answer = turned(ack(0));
+    answer.header.flags = TcpFlags::SYN | TcpFlags::ACK;
+    script.fixed_sends(answer);
+    script.pause(40);
+    send(&mut script, &[0]);
+    script.fixed_sends(turned(ack(0)));
+    assert_eq!(send(&mut script, &[2]), [request(3, &[(1, 2)])]);
+    script.pause(8);
+    assert_eq!(send(&mut script, &[1, 4]), []);
+    script.pause(9);
+    assert_eq!(script.wait(1), [request(5, &[(3, 4)])]);
 }
 
 /// The agent requests by repeating the fixed host's acknowledgement: never more than it acknowledged.
