@@ -3,7 +3,8 @@
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use units::{Duration, Instant};
 
-/// Returns the time in nanoseconds since the machine started, the time in suspend included: keys grow old in suspend too.
+/// Returns the time in nanoseconds since the machine started, the time in suspend included: keys grow old in suspend
+/// too.
 ///
 /// It is `CLOCK_BOOTTIME`. A [`Waiter::wait`](crate::wait::Waiter::wait) does not count suspend: after it, a wait goes
 /// on for its rest, unless something arrives.

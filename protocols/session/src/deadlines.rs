@@ -54,14 +54,13 @@ impl Endpoint {
             return;
         };
         let is_impatient = initiator.impatient_at().is_some_and(|at| at <= now);
-        let is_due = match &initiator.flight {
-            Some(flight) => flight.resend_at <= now,
-            None => {
-                if is_impatient {
-                    self.send_empty(now, id);
-                }
-                is_impatient || rekey_is_due
+        let is_due = if let Some(flight) = &initiator.flight {
+            flight.resend_at <= now
+        } else {
+            if is_impatient {
+                self.send_empty(now, id);
             }
+            is_impatient || rekey_is_due
         };
         if is_due {
             self.send_initiation(now, id);

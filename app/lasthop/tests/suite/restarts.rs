@@ -8,7 +8,7 @@ use edges::sysctl;
 use crate::support::{FIXED_HOST, Hosts, able, connect};
 
 /// The address translation forgets a connection one second after its last packet, as a host does that has restarted.
-const FORGETFUL: &str = "net.netfilter.nf_conntrack_tcp_timeout_established";
+const FORGETFUL: &str = "net/netfilter/nf_conntrack_tcp_timeout_established";
 
 #[test]
 fn a_connection_that_only_receives_ends_when_its_gateway_has_lost_it() {

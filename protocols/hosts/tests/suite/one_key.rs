@@ -55,8 +55,8 @@ struct Net {
     gateway: usize,
     /// Mobile host whose packets are sent and counted.
     mobile: usize,
-    up: Traffic,
-    down: Traffic,
+    /// Traffic up, and down.
+    traffic: [Traffic; 2],
     /// Time when each packet was sent, by port, and the time that it took.
     arrived: BTreeMap<(u16, Instant), Duration>,
     events: Vec<(Instant, usize, String)>,
@@ -79,8 +79,7 @@ impl Net {
             clock: Clock::new(Instant::ZERO),
             gateway: first(Key::Gateway),
             mobile: first(Key::Mobile),
-            up: Traffic::upload(UP),
-            down: Traffic::bulk(DOWN),
+            traffic: [Traffic::upload(UP), Traffic::bulk(DOWN)],
             arrived: BTreeMap::new(),
             events: Vec::new(),
             lives: 0,
@@ -148,11 +147,7 @@ impl Net {
             if !self.ways.contains(&port) {
                 continue;
             }
-            let traffic = if port == UP {
-                &mut self.up
-            } else {
-                &mut self.down
-            };
+            let traffic = &mut self.traffic[usize::from(port == DOWN)];
             let mut packet = traffic.packet(8);
             packet.rewrite(|bytes| bytes[52..60].copy_from_slice(&now.as_nanos().to_be_bytes()));
             self.input(index, Input::Packet(packet));
