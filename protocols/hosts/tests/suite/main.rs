@@ -7,6 +7,7 @@ mod conformance;
 mod faults;
 mod handoff;
 mod mtu;
+mod order;
 mod pair;
 mod peers;
 mod processor;
