@@ -10,8 +10,10 @@ pub(crate) const DELAY_MAX: Duration = Duration::from_millis(25);
 /// Time that an acknowledgement which is not urgent waits for others before it shares a frame with data: on a slow
 /// hop one in every frame would cost a hundredth of it.
 const RIDE_AFTER: Duration = Duration::from_millis(12);
-/// Most ranges remembered; as many as an acknowledgement can carry.
-const RANGES_MAX: usize = 256;
+/// Most ranges remembered on a hop that keeps order, where what lies below them is lost, and on another: as many as an
+/// acknowledgement can carry.
+const RANGES_MAX: usize = 64;
+const RANGES_DISORDERED: usize = 256;
 /// Approximate bytes on the wire of an acknowledgement on its own, and the part of them for the frame around it.
 const COST: u64 = 100;
 const AROUND: u64 = 80;
@@ -65,7 +67,6 @@ impl Acknowledger {
     /// Records the arrival of a transmission.
     pub(crate) fn arrived(&mut self, at: Instant, number: u64, wire_bytes: usize) -> Arrival {
         let is_new = self.received.insert(number..number + 1) > 0;
-        self.received.keep_highest(RANGES_MAX);
         let expected = self.expected();
         let skipped = number.saturating_sub(expected);
         if number >= expected {
@@ -76,6 +77,11 @@ impl Acknowledger {
             self.disordered_until = Some(at + DISORDERED);
         }
         self.disordered_until = self.disordered_until.filter(|until| at < *until);
+        let most = match self.disordered_until {
+            Some(_) => RANGES_DISORDERED,
+            None => RANGES_MAX,
+        };
+        self.received.keep_highest(most);
         self.gap |= skipped > 0 && self.disordered_until.is_none();
         self.received_bytes = (self.received_bytes + wire_bytes as u64).min(SAVINGS_MAX * SHARE);
         Arrival { skipped, is_late }

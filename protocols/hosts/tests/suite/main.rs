@@ -10,6 +10,7 @@ mod handoff;
 mod hostile;
 mod mtu;
 mod one_key;
+mod order;
 mod pair;
 mod peers;
 mod processor;
