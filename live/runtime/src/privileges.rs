@@ -1,5 +1,5 @@
-//! Privileges of a daemon, which it drops once its devices are open. A [helper](crate::helper) keeps those that are needed
-//! at its end.
+//! Privileges of a daemon, which it drops once its devices are open. A [helper](crate::helper) keeps those that are
+//! needed at its end.
 
 use std::io;
 use std::path::Path;
@@ -98,8 +98,9 @@ pub struct Remains<'a> {
     pub read: &'a [&'a Path],
 }
 
-/// Drops all privileges but `remains`, for ever: the process becomes `user`, without other groups, and confines itself to
-/// the files and system calls that its loop needs. Its memory stays protected. Call it while the process has one thread.
+/// Drops all privileges but `remains`, for ever: the process becomes `user`, without other groups, and confines itself
+/// to the files and system calls that its loop needs. Its memory stays protected. Call it while the process has one
+/// thread.
 ///
 /// # Errors
 /// [`PrivilegesError`]; the process should end then.
@@ -126,8 +127,8 @@ pub fn drop_all_but(user: &User, remains: &Remains<'_>) -> Result<(), Privileges
     Ok(())
 }
 
-/// Keeps `CAP_NET_ADMIN` and drops every other capability, also for programs that it starts: for a process that runs `nft`
-/// and restores kernel parameters. Call it while the process has one thread.
+/// Keeps `CAP_NET_ADMIN` and drops every other capability, also for programs that it starts: for a process that runs
+/// `nft` and restores kernel parameters. Call it while the process has one thread.
 ///
 /// # Errors
 /// System errors.
