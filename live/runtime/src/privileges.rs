@@ -15,7 +15,7 @@ use rustix::thread::{
 };
 use thiserror::Error;
 
-/// A daemon's own user, if this system has it, and the user and group "nobody" of Linux (`/proc/sys/kernel/overflowuid`).
+/// A daemon's own user, if there is one, and the user and group "nobody" of Linux (`/proc/sys/kernel/overflowuid`).
 const USUAL: &str = "lasthop";
 const NOBODY: u32 = 65_534;
 const USERS: &str = "/etc/passwd";
@@ -53,7 +53,7 @@ pub struct User {
 }
 
 impl User {
-    /// Returns the user with this name or number, or the usual one: `lasthop` if this system has it, otherwise "nobody".
+    /// Returns the user with this name or number, or the usual one: `lasthop` if there is such a user, else "nobody".
     ///
     /// # Errors
     /// [`PrivilegesError::UnknownUser`], and [`PrivilegesError::Root`].
