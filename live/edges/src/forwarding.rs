@@ -7,7 +7,7 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use crate::diversion::Networks;
 use crate::nft::{NftError, Purpose, Table, link_in_rule, set};
 
-/// Interface type of TUN devices (`ARPHRD_NONE` in linux/if_arp.h): tunnels have rules of their own.
+/// Interface type of TUN devices (`ARPHRD_NONE` in `linux/if_arp.h`): tunnels have rules of their own.
 const TUNNEL: u16 = 65_534;
 
 /// The packets that a gateway forwards. Rules of others apply too: what they drop is dropped.

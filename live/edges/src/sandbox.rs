@@ -1,5 +1,5 @@
-//! The sandbox of a daemon that has been set up: it opens no files but the named ones, starts no programs, and calls only
-//! the part of the kernel that its loop needs (Landlock and seccomp of Linux).
+//! The sandbox of a daemon that has been set up: it opens no files but the named ones, starts no programs, and calls
+//! only the part of the kernel that its loop needs (Landlock and seccomp of Linux).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -59,8 +59,8 @@ pub fn confine_files(files: &Files<'_>) -> io::Result<bool> {
     Ok(status.ruleset == RulesetStatus::FullyEnforced)
 }
 
-/// Confines the calling thread, and all threads that it starts from now on, to the system calls of a daemon's loop; others
-/// fail with `EPERM`. Returns false if there is no filter for this processor.
+/// Confines the calling thread, and all threads that it starts from now on, to the system calls of a daemon's loop;
+/// others fail with `EPERM`. Returns false if there is no filter for this processor.
 ///
 /// # Errors
 /// System errors.
@@ -122,7 +122,7 @@ fn calls() -> seccompiler::Result<Rules> {
     Ok(rules)
 }
 
-/// System calls of the loop, its threads, the memory allocator, name resolution, and the end of a process and its helper.
+/// System calls of the loop, its threads, the memory allocator, name resolution, and the end of the process.
 const CALLS: &[i64] = &[
     libc::SYS_accept,
     libc::SYS_accept4,

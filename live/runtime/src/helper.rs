@@ -1,8 +1,8 @@
 //! A helper process, which alone can configure the network once a daemon has dropped its privileges.
 //!
 //! It does two things only: it installs the diversion that it was started with, and at the daemon's end, also if the
-//! daemon was killed, it takes back all changes to the system. A request carries no data, so a daemon that was taken over
-//! gains nothing by it.
+//! daemon was killed, it takes back all changes to the system. A request carries no data, so whoever controls a daemon
+//! gains nothing by one.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};

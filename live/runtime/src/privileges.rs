@@ -1,5 +1,5 @@
-//! Privileges of a daemon, which it drops once its devices are open. A [helper](crate::helper) keeps those that are needed
-//! at its end.
+//! Privileges of a daemon, which it drops once its devices are open. A [helper](crate::helper) keeps those that are
+//! needed at its end.
 
 use std::io;
 use std::path::Path;
@@ -15,7 +15,7 @@ use rustix::thread::{
 };
 use thiserror::Error;
 
-/// A daemon's own user, if this system has it, and the user and group "nobody" of Linux (`/proc/sys/kernel/overflowuid`).
+/// A daemon's own user, if there is one, and the user and group "nobody" of Linux (`/proc/sys/kernel/overflowuid`).
 const USUAL: &str = "lasthop";
 const NOBODY: u32 = 65_534;
 const USERS: &str = "/etc/passwd";
@@ -53,7 +53,7 @@ pub struct User {
 }
 
 impl User {
-    /// Returns the user with this name or number, or the usual one: `lasthop` if this system has it, otherwise "nobody".
+    /// Returns the user with this name or number, or the usual one: `lasthop` if there is such a user, else "nobody".
     ///
     /// # Errors
     /// [`PrivilegesError::UnknownUser`], and [`PrivilegesError::Root`].
@@ -98,8 +98,9 @@ pub struct Remains<'a> {
     pub read: &'a [&'a Path],
 }
 
-/// Drops all privileges but `remains`, for ever: the process becomes `user`, without other groups, and confines itself to
-/// the files and system calls that its loop needs. Its memory stays protected. Call it while the process has one thread.
+/// Drops all privileges but `remains`, for ever: the process becomes `user`, without other groups, and confines itself
+/// to the files and system calls that its loop needs. Its memory stays protected. Call it while the process has one
+/// thread.
 ///
 /// # Errors
 /// [`PrivilegesError`]; the process should end then.
@@ -126,8 +127,8 @@ pub fn drop_all_but(user: &User, remains: &Remains<'_>) -> Result<(), Privileges
     Ok(())
 }
 
-/// Keeps `CAP_NET_ADMIN` and drops every other capability, also for programs that it starts: for a process that runs `nft`
-/// and restores kernel parameters. Call it while the process has one thread.
+/// Keeps `CAP_NET_ADMIN` and drops every other capability, also for programs that it starts: for a process that runs
+/// `nft` and restores kernel parameters. Call it while the process has one thread.
 ///
 /// # Errors
 /// System errors.

@@ -1,7 +1,7 @@
-//! Notifications to a supervisor, such as systemd (sd_notify(3)).
+//! Notifications to a supervisor, such as systemd (`sd_notify(3)`).
 //!
-//! The loop itself sends them, so that a supervisor with a watchdog restarts a daemon whose loop hangs, even if its other
-//! threads live.
+//! The loop itself sends them, so that a supervisor with a watchdog restarts a daemon whose loop hangs, even if its
+//! other threads live.
 
 use std::ffi::OsStr;
 use std::io;
@@ -21,7 +21,7 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Returns the supervisor that the environment names (`NOTIFY_SOCKET`, `WATCHDOG_USEC`, `WATCHDOG_PID`), if it does.
+    /// Returns the supervisor that the environment names, if any (`NOTIFY_SOCKET`, `WATCHDOG_USEC`, `WATCHDOG_PID`).
     ///
     /// # Errors
     /// If its socket does not exist.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use hosts::BearerMtu;
+use ipnet::IpNet;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -32,6 +33,11 @@ pub(crate) struct Tun {
 }
 
 impl Tun {
+    /// Returns the inner addresses of this end, with the prefix length of their subnet.
+    pub(crate) fn own(&self) -> impl Iterator<Item = IpNet> {
+        self.addresses.get_ref().iter().map(|Network(own)| *own)
+    }
+
     /// Refuses a device without any address.
     pub(crate) fn check(&self, source: &Source) -> Result<(), Failure> {
         if self.addresses.get_ref().is_empty() {

@@ -116,14 +116,14 @@ fn the_examples_are_valid_and_show_the_defaults() {
 fn an_unknown_field_is_shown_in_its_line() {
     let text = complaint(&changed(MOBILE, "endpoint =", "endpiont ="));
     assert!(
-        text.starts_with("some/hop.toml:21:1: unknown field `endpiont`"),
+        text.starts_with("some/hop.toml:25:1: unknown field `endpiont`"),
         "{text}"
     );
     assert!(
         text.contains("expected one of `endpoint`, `public_key`"),
         "{text}"
     );
-    let mark = "\n 21 | endpiont = \"gateway.example.org:51830\"\n    | ^^^^^^^^";
+    let mark = "\n 25 | endpiont = \"gateway.example.org:51830\"\n    | ^^^^^^^^";
     assert!(text.ends_with(mark), "{text}");
 }
 
@@ -228,7 +228,7 @@ const WRONG_VALUES: &[WrongValue] = &[
         GATEWAY,
         "# tcp = \"arq\"",
         "tcp = \"air\"",
-        "some/hop.toml:92:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
+        "some/hop.toml:102:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
     ),
     (
         GATEWAY,

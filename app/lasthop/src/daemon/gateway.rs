@@ -20,7 +20,7 @@ use super::{Daemon, bearer, prepare, split};
 use crate::config::Source;
 use crate::config::caps::Caps;
 use crate::config::gateway::GatewayConfig;
-use crate::config::shared::Network;
+use crate::config::split::Split;
 use crate::failure::Failure;
 use crate::key_file;
 
@@ -87,14 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut wiring = Wiring::new(&config, networks);
     let name = config.name.0;
     let streams = config.split.streams();
-    let split = (!split.is_empty()).then_some(split::Plan {
-        end: End::Gateway {
-            transparent: !config.nat,
-        },
-        mobiles: split,
-        settings: config.split,
-        destinations: Some(wiring.destinations()),
-    });
+    let split = (!split.is_empty()).then(|| wiring.split(split, config.split));
     let mut daemon = Daemon {
         name,
         host: hosts::Config {
@@ -135,10 +128,9 @@ struct Wiring {
 
 impl Wiring {
     fn new(config: &GatewayConfig, networks: Vec<IpNet>) -> Self {
-        let own = config.tun.addresses.get_ref().iter();
         Self {
             instance: config.nat.then(|| config.name.0.clone()),
-            own: own.map(|Network(own)| *own).collect(),
+            own: config.tun.own().collect(),
             networks,
             forwarding: Forwarding {
                 instance: config.name.0.clone(),
@@ -163,6 +155,18 @@ impl Wiring {
         }
     }
 
+    /// Returns the settings of split connections of these mobile hosts.
+    fn split(&self, mobiles: Vec<Mobile>, settings: Split) -> split::Plan {
+        split::Plan {
+            end: End::Gateway {
+                transparent: self.instance.is_none(),
+            },
+            mobiles,
+            settings,
+            destinations: Some(self.destinations()),
+        }
+    }
+
     /// Returns the destinations of mobile hosts, for connections that are split and so not forwarded.
     fn destinations(&self) -> Destinations {
         let closed = self.networks.iter().filter(|_| self.forwarding.isolates);
@@ -172,8 +176,8 @@ impl Wiring {
         }
     }
 
-    /// Turns forwarding on, by rule. If this host has not forwarded before, it does not begin to do so between its other
-    /// networks either.
+    /// Turns forwarding on, by rule. If this host has not forwarded before, it does not begin to do so between its
+    /// other networks either.
     fn forward(&mut self, undo: &mut UndoLog, link: &str) -> Result<(), UndoError> {
         let all = || self.own.iter().chain(&self.networks);
         let forwarding = &mut self.forwarding;

@@ -20,7 +20,7 @@ use super::split;
 use super::{Daemon, bearer, prepare};
 use crate::config::Source;
 use crate::config::mobile::MobileConfig;
-use crate::config::shared::{Network, Routes};
+use crate::config::shared::Routes;
 use crate::config::split::Split;
 use crate::failure::Failure;
 use crate::key_file;
@@ -74,16 +74,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
         ..gateway
     };
-    let own: Vec<_> = config
-        .tun
-        .addresses
-        .get_ref()
-        .iter()
-        .map(|Network(own)| *own)
-        .collect();
     let wiring = Wiring {
         routes: config.routes,
-        own,
+        own: config.tun.own().collect(),
         endpoint,
     };
     let plan = bearer::Plan {

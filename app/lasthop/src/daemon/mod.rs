@@ -127,11 +127,7 @@ impl Daemon {
         let announcer = Announcer::new(publisher.map_err(Failure::setting)?, peers.into_iter());
         let news = NetworkWatch::open().map_err(Failure::setting)?;
         let here = bearer.local_address();
-        let supervisor = Supervisor::from_environment().map_err(|error| {
-            Failure::setting(format!(
-                "cannot reach the supervisor at $NOTIFY_SOCKET: {error}; start it as a service, or unset NOTIFY_SOCKET"
-            ))
-        })?;
+        let supervisor = supervisor()?;
         let sockets = vec![socket.clone(), socket.with_extension(signals::ENDING)];
         let keeper = Keeper::start(undo, sockets, splitting.as_ref())?;
         needs.drop_others()?;
@@ -158,6 +154,15 @@ impl Daemon {
             Some(twin) => twin.compare(&drive(&self.name, Recorder::new(host), ports, keeper)?),
         }
     }
+}
+
+/// Returns the supervisor of this process, if it has one.
+fn supervisor() -> Result<Option<Supervisor>, Failure> {
+    Supervisor::from_environment().map_err(|error| {
+        Failure::setting(format!(
+            "cannot reach the supervisor at $NOTIFY_SOCKET: {error}; start it as a service, or unset NOTIFY_SOCKET"
+        ))
+    })
 }
 
 /// Drives a host until a signal, and undoes the changes to the system.

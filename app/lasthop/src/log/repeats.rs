@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// Number of lines of one kind in one interval; more are counted.
 const LINES: u32 = 20;
-const INTERVAL: Duration = Duration::from_secs(60);
+const INTERVAL: Duration = Duration::from_mins(1);
 /// Largest number of kinds that are told apart; all others are one kind.
 const KINDS: usize = 1_024;
 const OTHERS: u64 = 0;

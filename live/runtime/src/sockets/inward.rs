@@ -1,7 +1,7 @@
 //! Connections to servers on a mobile host, which the gateway has requested.
 //!
 //! Their packets enter this host through the packet device, as if they had crossed the hop one by one. So this host's
-//! firewall sees them where it sees every packet from the hop, and decides the same. A socket of the kernel could not do
+//! firewall sees them where it sees all packets from the hop, and decides the same. A socket of the kernel could not do
 //! that: between two addresses of one host it uses the loopback interface, which firewalls leave open.
 
 use std::collections::VecDeque;
@@ -23,8 +23,8 @@ const BUFFER: usize = 64 << 10;
 pub(super) const MEMORY: Bytes = Bytes::new(3 * BUFFER as u64);
 /// Longest packet to this host, in bytes.
 const MTU: usize = 1_500;
-/// Time until a request without an answer fails, as in the kernel (`tcp_syn_retries`), and until a connection fails whose
-/// data are not acknowledged (RFC 1122 §4.2.3.5: at least 100 s).
+/// Time until a request without an answer fails, as in the kernel (`tcp_syn_retries`), and until a connection fails
+/// whose data are not acknowledged (RFC 1122 §4.2.3.5: at least 100 s).
 const CONNECTING: smoltcp::time::Duration = smoltcp::time::Duration::from_secs(127);
 const SILENCE: smoltcp::time::Duration = smoltcp::time::Duration::from_secs(900);
 

@@ -168,8 +168,8 @@ impl Sockets {
         self.inwards.connect(ends, id)
     }
 
-    /// Continues with a connection to a server on this host, with its next packet if there is one; nothing is left to do
-    /// for a socket of the kernel.
+    /// Continues with a connection to a server on this host, with its next packet if there is one. For a socket of the
+    /// kernel nothing is left to do.
     pub(super) fn attend(&mut self, id: SocketId, packet: Option<Packet>) {
         let now = clock::monotonic();
         let Some(connection) = self.connections.get_mut(&id) else {

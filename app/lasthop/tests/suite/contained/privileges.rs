@@ -144,8 +144,8 @@ fn a_user_that_does_not_exist_is_an_error_of_the_setting() {
     for (user, expected) in [("nobody_has_this_name", "useradd"), ("root", "is root")] {
         let file = hosts.folder.path().join("gateway.toml");
         let text = fs::read_to_string(&file).unwrap();
-        let text = text.lines().filter(|line| !line.starts_with("user"));
-        let text: String = text.map(|line| format!("{line}\n")).collect();
+        let lines = text.lines().filter(|line| !line.starts_with("user"));
+        let text = lines.collect::<Vec<_>>().join("\n");
         fs::write(&file, format!("user = \"{user}\"\n{text}")).unwrap();
         let (code, said) = hosts.start("gateway").end();
         assert_eq!(code, Some(2), "{said}");
