@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ::split::{End, Mobile};
+use ::split::Mobile;
 use clap::Args;
 use edges::nat::Masquerade;
 use edges::netlink::Route;
@@ -82,13 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let wiring = Wiring::new(&config, networks);
     let name = config.name.0;
     let streams = config.split.streams();
-    let split = (!split.is_empty()).then_some(split::Plan {
-        end: End::Gateway {
-            transparent: !config.nat,
-        },
-        mobiles: split,
-        settings: config.split,
-    });
+    let split = split::Plan::of_gateway(split, config.split, !config.nat);
     let mut daemon = Daemon {
         name,
         host: hosts::Config {

@@ -74,16 +74,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
         ..gateway
     };
-    let own: Vec<_> = config
-        .tun
-        .addresses
-        .get_ref()
-        .iter()
-        .map(|Network(own)| *own)
-        .collect();
+    let own = config.tun.addresses.get_ref().iter();
     let wiring = Wiring {
         routes: config.routes,
-        own,
+        own: own.map(|Network(own)| *own).collect(),
         endpoint,
     };
     let plan = bearer::Plan {

@@ -35,6 +35,19 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// Returns the settings of a gateway; `None` if it splits TCP of no mobile host.
+    pub(super) fn of_gateway(
+        mobiles: Vec<Mobile>,
+        settings: Split,
+        transparent: bool,
+    ) -> Option<Self> {
+        (!mobiles.is_empty()).then_some(Self {
+            end: End::Gateway { transparent },
+            mobiles,
+            settings,
+        })
+    }
+
     /// Returns the configuration of the splitter.
     pub(super) fn config(&self) -> Config {
         let mut secret = [0; 8];
