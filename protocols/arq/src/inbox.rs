@@ -172,10 +172,9 @@ impl Inbox {
             };
             let used = RecordReader::default().read_while(bytes, &mut keep);
             let is_one = used == Ok(bytes.len());
-            return match whole.filter(|_| is_one) {
-                Some(packet) => Ok(self.release_brief(packet, deliver)),
-                None => Err(Refused::Broken),
-            };
+            let packet = whole.filter(|_| is_one).ok_or(Refused::Broken)?;
+            self.release_brief(packet, deliver);
+            return Ok(());
         }
         let place = self.place_of(packet).ok_or(Refused::Limit)?;
         let room = self.room();

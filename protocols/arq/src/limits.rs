@@ -89,7 +89,7 @@ impl Use {
     pub(crate) fn memory(&self) -> usize {
         let bytes = (self.outgoing / 6).max(self.incoming / 7) * 16;
         let entries = (self.flows * FLOW).max(self.brief * BRIEF);
-        let transmissions = self.transmissions.max(self.contents / 2) * TRANSMISSION;
+        let transmissions = self.transmissions.max(self.contents) * TRANSMISSION;
         bytes.max(entries).max(transmissions)
     }
 }
@@ -131,8 +131,31 @@ impl Shares {
             transmissions,
             contents: (transmissions * 2)
                 .saturating_sub(CONTENTS_OF_A_FRAME)
-                .max(1),
+                .max(transmissions),
             queue: usize::try_from(queue.get()).unwrap_or(usize::MAX),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_memory_for_a_use_holds_it() {
+        for part in [1, 40, 3_000] {
+            let used = Use {
+                outgoing: part * 1_500,
+                incoming: part * 700,
+                flows: part,
+                brief: part,
+                transmissions: part,
+                contents: part * 2,
+            };
+            let shares = Shares::new(Bytes::from(used.memory()), Bytes::mebi(16));
+            assert!(shares.outgoing + 16 >= used.outgoing && shares.incoming + 16 >= used.incoming);
+            assert!(shares.flows >= used.flows && shares.brief >= used.brief);
+            assert!(shares.transmissions >= used.transmissions && shares.contents >= used.contents);
         }
     }
 }

@@ -63,14 +63,19 @@ pub struct Host {
     pub(crate) routes: Routes,
     pub(crate) agenda: PeerDeadlines,
     pub(crate) bearer: Bearer,
-    /// Memory that the peers share, and the leases of it, if it is limited.
-    pub(crate) memory: Option<Bytes>,
+    /// Memory that the peers share, if it is limited.
     pub(crate) leases: Option<Leases>,
     pub(crate) outputs: VecDeque<Output>,
-    pub(crate) packets_unroutable: u64,
-    pub(crate) frames_unsent: u64,
+    pub(crate) counts: Counts,
     /// True if a mobile host has begun to connect.
     begun: bool,
+}
+
+/// Counters of what went nowhere; see [`Status`](crate::Status).
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) packets_unroutable: u64,
+    pub(crate) frames_unsent: u64,
 }
 
 impl Host {
@@ -130,7 +135,6 @@ impl Host {
         let sharing = config.shared_air.map(|air| Sharing::new(&air, &weights));
         Ok(Self {
             role: config.role,
-            memory: config.memory,
             leases,
             endpoint,
             splitter: config.split.map(Splitter::new),
@@ -140,8 +144,7 @@ impl Host {
             agenda,
             bearer,
             outputs: VecDeque::new(),
-            packets_unroutable: 0,
-            frames_unsent: 0,
+            counts: Counts::default(),
             begun: false,
         })
     }
@@ -176,7 +179,7 @@ impl Host {
                 self.peers[index].association.handle_input(now, input);
                 self.forward(now, index);
             }
-            None => self.packets_unroutable += 1,
+            None => self.counts.packets_unroutable += 1,
         }
     }
 
@@ -282,7 +285,7 @@ impl Host {
             ecn: Ecn::NotCapable,
         });
         self.outputs.extend(outputs);
-        self.frames_unsent += u64::from(to.is_none());
+        self.counts.frames_unsent += u64::from(to.is_none());
         if let Some(index) = index {
             self.seek(now, index);
         }
@@ -415,7 +418,7 @@ impl Host {
                 ecn,
             }),
             // It counts as lost on the air: the repair retransmits it.
-            None => self.frames_unsent += 1,
+            None => self.counts.frames_unsent += 1,
         }
     }
 

@@ -14,6 +14,8 @@ pub(crate) const FLOOR: Bytes = Bytes::kibi(192);
 /// The leases of all peers.
 #[derive(Debug)]
 pub(crate) struct Leases {
+    /// All memory, and the part of it that can be lent.
+    total: Bytes,
     pool: u64,
     /// Sum of all leases.
     lent: u64,
@@ -31,17 +33,23 @@ impl Leases {
         match config.memory {
             None => Ok(None),
             Some(given) if given < least => Err(HostError::Memory(least)),
-            Some(given) => Ok(Some(Self::new(given - least, config.peers.len()))),
+            Some(given) => Ok(Some(Self::new(given, least, config.peers.len()))),
         }
     }
 
-    /// Returns leases from this pool for so many peers, which have only their floors.
-    pub(crate) fn new(pool: Bytes, peers: usize) -> Self {
+    /// Returns the leases of so many peers, which have only their floors: the `least` part of all memory.
+    fn new(total: Bytes, least: Bytes, peers: usize) -> Self {
         Self {
-            pool: pool.get(),
+            total,
+            pool: (total - least).get(),
             lent: 0,
             of: vec![0; peers],
         }
+    }
+
+    /// Returns all memory, floors and what is beside them included.
+    pub(crate) fn total(&self) -> Bytes {
+        self.total
     }
 
     /// Renews the lease of a peer that wants `wanted` bytes in all; returns the bytes that it may use now if they
@@ -77,7 +85,7 @@ mod tests {
 
     #[test]
     fn each_gets_half_of_what_the_others_leave() {
-        let mut leases = Leases::new(Bytes::mebi(64), 3);
+        let mut leases = Leases::new(Bytes::mebi(74), Bytes::mebi(10), 3);
         let lease = |extra| Some(FLOOR + Bytes::mebi(extra));
         assert_eq!(leases.renew(0, Bytes::mebi(90), MOST), lease(32));
         assert_eq!(leases.renew(1, Bytes::mebi(90), MOST), lease(16));
@@ -94,7 +102,7 @@ mod tests {
 
     #[test]
     fn nobody_gets_more_than_is_wanted_and_allowed() {
-        let mut leases = Leases::new(Bytes::mebi(640), 1);
+        let mut leases = Leases::new(Bytes::mebi(640), Bytes::ZERO, 1);
         let lease = leases.renew(0, Bytes::mebi(3), MOST);
         assert_eq!(lease, Some(Bytes::mebi(4)));
         assert_eq!(leases.renew(0, Bytes::mebi(4), MOST), None);

@@ -7,6 +7,7 @@ use wire::address::HopAddress;
 
 use crate::caps;
 use crate::host::Host;
+use crate::leases::Leases;
 use crate::peer::Peer;
 use crate::{Choice, Limit, Registration, Role, SplitTerms};
 
@@ -86,8 +87,8 @@ impl Host {
                 })
                 .collect(),
             datagrams_dropped: dropped.filter(|(_, count)| *count > 0).collect(),
-            packets_unroutable: self.packets_unroutable,
-            frames_unsent: self.frames_unsent,
+            packets_unroutable: self.counts.packets_unroutable,
+            frames_unsent: self.counts.frames_unsent,
         }
     }
 
@@ -102,7 +103,8 @@ impl Host {
         let (held, most) = each.fold((Bytes::ZERO, Bytes::ZERO), |sum, peer| {
             (sum.0 + peer.0, sum.1 + peer.1)
         });
-        (held, self.memory.map_or(most, |limit| most.min(limit)))
+        let total = self.leases.as_ref().map(Leases::total);
+        (held, total.map_or(most, |total| most.min(total)))
     }
 
     /// Returns the memory that the streams of a peer may hold once there are any.

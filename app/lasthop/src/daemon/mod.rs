@@ -73,6 +73,8 @@ impl Daemon {
         let splits = self.split.as_ref().map(|plan| plan.config().memory());
         let beside = MEMORY_BESIDE + splits.unwrap_or_default();
         let least = beside + self.host.memory_least();
+        // The message has a value that can be set.
+        let least = Bytes::mebi(least.get().div_ceil(1 << 20));
         match total.unwrap_or_else(|| Caps::usual_total(least)) {
             total if total >= least => Ok(total - beside),
             total => Err(Failure::setting(format!(

@@ -29,7 +29,7 @@ impl Outbox {
             }
         }
         let slot = self.slot(now, key, lane);
-        let (bytes, interval) = (self.limits.bytes, self.limits.interval);
+        let (bytes, interval) = (self.flow_limit(), self.limits.interval);
         let (queued, order) = (&mut self.queued, &mut self.order);
         let dropped = self.table.change(slot, |flow| {
             let before = flow.queued();
@@ -81,6 +81,12 @@ impl Outbox {
         dropped.is_some_and(|length| length > 0)
     }
 
+    /// Returns the bytes of one flow beyond which its sender gets a congestion signal: before the memory for all is
+    /// used up, where whole packets of it are dropped one after the other.
+    fn flow_limit(&self) -> usize {
+        self.limits.bytes.min(self.shares.outgoing / 3)
+    }
+
     fn has_room_for(&self, packet: &Packet) -> bool {
         let cost = packet.capacity() + PACKET + size_of::<Flow>();
         self.queued + packet.len() <= self.shares.queue
@@ -90,9 +96,9 @@ impl Outbox {
     /// Applies the drop or mark of a full queue to a packet for the plain lane, before it comes to the queue of its
     /// flow.
     pub(crate) fn admit(&mut self, now: Instant, packet: &mut Packet, key: &FlowKey) -> Admission {
-        let slot = self.table.find(key);
+        let (slot, bytes) = (self.table.find(key), self.flow_limit());
         match slot.and_then(|slot| self.table.get_mut(slot)) {
-            Some(flow) => flow.admit(now, packet, self.limits.bytes, self.limits.interval),
+            Some(flow) => flow.admit(now, packet, bytes, self.limits.interval),
             None => Admission::Whole,
         }
     }

@@ -73,8 +73,8 @@ fn flows_that_the_wired_side_begins_leave_room_for_those_of_the_mobile_host() {
     assert!(cell.now > WARM_UP);
 }
 
-/// The wired network sends all that the hop carries and more in 200 flows of its own, beside one download that the mobile
-/// host began: the download gets half of the hop.
+/// The wired network sends all that the hop carries and more in 200 flows of its own, beside one download that the
+/// mobile host began: the download gets half of the hop.
 #[test]
 fn what_the_wired_side_begins_leaves_half_of_the_hop() {
     let setting = Setting {
