@@ -5,6 +5,7 @@ mod reach;
 mod search;
 mod sharing;
 mod streams;
+mod validation;
 
 use std::collections::VecDeque;
 
@@ -16,9 +17,11 @@ use split::{Origin, Splitter};
 use thiserror::Error;
 use units::{Bytes, Instant};
 use wire::address::HopAddress;
+use wire::hop::PathMessage;
 use wire::ip::Ecn;
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
+use self::validation::Arrival;
 use crate::agenda::PeerDeadlines;
 use crate::peer::{Bearer, Peer};
 use crate::route::Routes;
@@ -176,27 +179,48 @@ impl Host {
         ecn: Ecn,
         mut buffer: PacketBuffer,
     ) {
-        let heard = match self.endpoint.handle_datagram(now, &mut buffer) {
+        let mut arrival = Arrival {
+            from,
+            bytes: buffer.len(),
+            newest: false,
+            proven: false,
+            message: None,
+        };
+        let heard = match self
+            .endpoint
+            .handle_datagram_from(now, Some(from), &mut buffer)
+        {
             Received::Data {
                 peer,
                 newest,
+                proven,
                 plaintext,
                 ..
-            } => Some((peer, newest, plaintext.len())),
-            Received::Handshake(peer) => Some((peer, false, 0)),
+            } => {
+                (arrival.newest, arrival.proven) = (newest, proven);
+                arrival.message = PathMessage::parse(plaintext);
+                Some((peer, plaintext.len()))
+            }
+            Received::Handshake(peer) => {
+                // A response answers this host's own initiation, so it is new; an initiation may be a copy.
+                arrival.newest = self.role == Role::Mobile;
+                Some((peer, 0))
+            }
             Received::Dropped(cause) => {
                 self.dropped(now, from, cause);
                 None
             }
             Received::Goodbye(_) => None,
         };
-        let heard = heard.and_then(|(peer, newest, length)| {
+        let heard = heard.and_then(|(peer, length)| {
             let index = self.routes.index_of(peer)?;
-            self.heard(now, index, from, newest);
+            self.heard(now, index);
+            self.locate(now, index, arrival);
             Some((index, length))
         });
         self.follow_sessions(now, Some(from));
-        let Some((index, length)) = heard.filter(|(_, length)| *length > 0) else {
+        let is_frame = |(_, length): &(_, usize)| *length > 0 && arrival.message.is_none();
+        let Some((index, length)) = heard.filter(is_frame) else {
             return;
         };
         buffer.advance(DATA_HEADER_BYTES);
@@ -421,6 +445,7 @@ impl Machine for Host {
         self.endpoint.handle_timeout(now);
         self.follow_sessions(now, None);
         self.try_due(now);
+        self.challenge_due(now);
         if let Some(splitter) = &mut self.splitter
             && splitter.poll_timeout().is_some_and(|due| due <= now)
         {
@@ -448,6 +473,7 @@ impl Machine for Host {
         let associations = self.agenda.acts_at(&self.peers);
         let own = machine::earlier(self.endpoint.poll_timeout(), self.next_share());
         let own = machine::earlier(own, self.agenda.tries.first());
+        let own = machine::earlier(own, self.agenda.challenges.first());
         let split = self.splitter.as_ref().and_then(Splitter::poll_timeout);
         let own = machine::earlier(own, split);
         machine::earlier(own, associations)

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use machine::{Deadlines, TokenBucket};
 use units::Instant;
+use wire::address::HopAddress;
 
 use crate::entropy::{Entropy, draw};
 use crate::keys::{PresharedKey, PrivateKey, PublicKey};
@@ -15,6 +16,7 @@ use crate::output::{
     Counters, DropCause, Event, Output, PeerError, PeerId, Received, Route, SealError,
 };
 use crate::peer::{InitiatorState, KeySlot, Peer, ResponderState, Role, Sessions, Side, Silence};
+use crate::token::TokenKey;
 
 /// Configuration of an endpoint. It holds a secret and so has no `Debug`.
 pub struct Config {
@@ -56,6 +58,7 @@ pub(crate) struct Identity {
 /// and opened in place and nothing is allocated for it.
 pub struct Endpoint {
     pub(crate) identity: Identity,
+    pub(crate) tokens: TokenKey,
     pub(crate) limits: Limits,
     pub(crate) entropy: Box<dyn Entropy>,
     pub(crate) peers: BTreeMap<PeerId, Peer>,
@@ -75,14 +78,16 @@ impl Endpoint {
     pub fn new(config: Config, mut entropy: Box<dyn Entropy>) -> Self {
         let public_key = config.private_key.public_key();
         let limits = config.limits;
+        let identity = Identity {
+            private_key: config.private_key,
+            public_key,
+            mac1_key: Mac1Key::new(&public_key),
+            epoch: u64::from_le_bytes(draw(&mut *entropy)),
+            wall_clock_at_origin: config.wall_clock_at_origin,
+        };
         Self {
-            identity: Identity {
-                private_key: config.private_key,
-                public_key,
-                mac1_key: Mac1Key::new(&public_key),
-                epoch: u64::from_le_bytes(draw(&mut *entropy)),
-                wall_clock_at_origin: config.wall_clock_at_origin,
-            },
+            tokens: TokenKey::new(&identity),
+            identity,
             limits,
             entropy,
             peers: BTreeMap::new(),
@@ -176,26 +181,37 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Handles a datagram from any sender; data is opened in place.
+    /// Handles a datagram from any sender, whose address is not known; data is opened in place.
     pub fn handle_datagram<'a>(&mut self, now: Instant, datagram: &'a mut [u8]) -> Received<'a> {
+        self.handle_datagram_from(now, None, datagram)
+    }
+
+    /// Handles a datagram from this address; data is opened in place.
+    pub fn handle_datagram_from<'a>(
+        &mut self,
+        now: Instant,
+        from: Option<HopAddress>,
+        datagram: &'a mut [u8],
+    ) -> Received<'a> {
         let handled = match Message::parse(datagram) {
             Ok(Message::Data { receiver, low }) => {
                 return match self.handle_data(now, datagram, receiver, low) {
                     // As the last datagram it is the newest; older keys cannot end a session.
-                    Ok((peer, _, true)) if *plaintext_of(datagram) == GOODBYE => {
-                        self.handle_goodbye(peer);
-                        Received::Goodbye(peer)
+                    Ok(data) if data.newest && *plaintext_of(datagram) == GOODBYE => {
+                        self.handle_goodbye(data.peer);
+                        Received::Goodbye(data.peer)
                     }
-                    Ok((peer, number, newest)) => Received::Data {
-                        peer,
-                        number,
-                        newest,
+                    Ok(data) => Received::Data {
+                        peer: data.peer,
+                        number: data.number,
+                        newest: data.newest,
+                        proven: from.is_some() && data.confirmed_at == from,
                         plaintext: plaintext_of(datagram),
                     },
                     Err(cause) => self.drop_for(cause),
                 };
             }
-            Ok(Message::Initiation(initiation)) => self.handle_initiation(now, initiation),
+            Ok(Message::Initiation(initiation)) => self.handle_initiation(now, from, initiation),
             Ok(Message::Response(response)) => self.handle_response(now, response),
             Err(ParseError::Malformed) => Err(DropCause::Malformed),
             Err(ParseError::OtherVersion) => Err(DropCause::OtherVersion),
@@ -272,14 +288,14 @@ impl Endpoint {
         }
     }
 
-    /// Opens a data datagram in place. Returns its sender, its number, and true if it is the newest.
+    /// Opens a data datagram in place.
     fn handle_data(
         &mut self,
         now: Instant,
         datagram: &mut [u8],
         index: u32,
         low: u32,
-    ) -> Result<(PeerId, u64, bool), DropCause> {
+    ) -> Result<Data, DropCause> {
         let id = *self.by_index.get(&index).ok_or(DropCause::UnknownIndex)?;
         let peer = self.peers.get_mut(&id).ok_or(DropCause::UnknownIndex)?;
         let found = peer.sessions.by_index(index);
@@ -288,14 +304,16 @@ impl Endpoint {
             return Err(DropCause::Expired);
         }
         let opened = transport.open(datagram, low)?;
+        let mut confirmed_at = None;
         match &mut peer.side {
             Side::Initiator(initiator) => {
                 if slot == KeySlot::Current {
                     initiator.silence = None;
                 }
             }
-            Side::Responder(_) => {
+            Side::Responder(responder) => {
                 if slot == KeySlot::Next {
+                    confirmed_at = responder.asked_from.take();
                     self.confirm(id);
                 }
                 if opened.length == 0 {
@@ -303,8 +321,12 @@ impl Endpoint {
                 }
             }
         }
-        let newest = opened.newest && slot != KeySlot::Previous;
-        Ok((id, opened.number, newest))
+        Ok(Data {
+            peer: id,
+            number: opened.number,
+            newest: opened.newest && slot != KeySlot::Previous,
+            confirmed_at,
+        })
     }
 
     /// Sends a datagram without content: a confirmation, a probe, or the answer to either.
@@ -365,6 +387,15 @@ impl Endpoint {
     pub(crate) fn announce(&mut self, event: Event) {
         self.outputs.push_back(Output::Event(event));
     }
+}
+
+/// An authentic data datagram.
+struct Data {
+    peer: PeerId,
+    number: u64,
+    newest: bool,
+    /// The only address to which the response went that this datagram confirms.
+    confirmed_at: Option<HopAddress>,
 }
 
 fn plaintext_of(datagram: &mut [u8]) -> &mut [u8] {

@@ -2,6 +2,7 @@
 
 use snow::HandshakeState;
 use units::Instant;
+use wire::address::HopAddress;
 use zeroize::Zeroizing;
 
 use crate::endpoint::Endpoint;
@@ -21,6 +22,7 @@ impl Endpoint {
     pub(crate) fn handle_initiation(
         &mut self,
         now: Instant,
+        from: Option<HopAddress>,
         initiation: &[u8; INITIATION_BYTES],
     ) -> Result<PeerId, DropCause> {
         if !self.identity.mac1_key.verify(initiation) {
@@ -41,6 +43,7 @@ impl Endpoint {
             .is_some_and(|newest| greeting.stamp <= newest)
         {
             let response = cached_response(responder, initiation)?;
+            responder.asked_from = responder.asked_from.filter(|first| Some(*first) == from);
             self.transmit(id, Route::Reply, response);
             return Ok(id);
         }
@@ -60,6 +63,7 @@ impl Endpoint {
         let (response, transport) = respond(state, peer, terms, answer);
         if let Side::Responder(responder) = &mut peer.side {
             responder.answered = Some(Box::new((*initiation, response)));
+            responder.asked_from = from;
         }
         let replaced = peer.sessions.next.replace(Box::new(transport));
         if let Some(replaced) = replaced {

@@ -23,6 +23,7 @@ mod number;
 mod output;
 mod peer;
 mod replay;
+mod token;
 mod transport;
 
 pub use endpoint::{Config, Endpoint, PeerConfig};

@@ -13,9 +13,12 @@ pub enum Received<'a> {
         peer: PeerId,
         /// Its number in its session.
         number: u64,
-        /// True if no later datagram of the current session came before: only then may the owner change the peer's
-        /// address to the source of this datagram.
+        /// True if no later datagram of the current session came before: only then may the owner take the source of
+        /// this datagram for the peer's present address.
         newest: bool,
+        /// True if this datagram is the first under its keys, and the response that led to them went to its source and
+        /// nowhere else: the peer receives there.
+        proven: bool,
         /// Decrypted part of the datagram; empty if the peer only confirms or probes a session.
         plaintext: &'a mut [u8],
     },

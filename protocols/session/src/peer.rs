@@ -2,6 +2,7 @@
 
 use snow::HandshakeState;
 use units::{Duration, Instant};
+use wire::address::HopAddress;
 
 use crate::keys::{PresharedKey, PublicKey};
 use crate::limits::Limits;
@@ -121,6 +122,8 @@ pub(crate) struct ResponderState {
     pub(crate) newest_stamp: Option<u64>,
     /// That initiation and its answer, as long as its keys wait for confirmation.
     pub(crate) answered: Option<Box<([u8; INITIATION_BYTES], [u8; RESPONSE_BYTES])>>,
+    /// Address to which that answer went; `None` if copies of it went to several.
+    pub(crate) asked_from: Option<HopAddress>,
 }
 
 pub(crate) enum Side {

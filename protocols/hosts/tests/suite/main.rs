@@ -11,6 +11,7 @@ mod pair;
 mod peers;
 mod processor;
 mod reach;
+mod rebinding;
 mod recorded;
 mod registration;
 mod reordering;

@@ -7,4 +7,5 @@ mod farewell;
 mod hostile;
 mod keys;
 mod pair;
+mod proof;
 mod vectors;
