@@ -210,7 +210,14 @@ impl Host {
                 self.dropped(now, from, cause);
                 None
             }
-            Received::Goodbye(_) => None,
+            Received::Reply(reply) => {
+                let length = reply.len();
+                buffer.truncate(length);
+                let (to, ecn) = (from, Ecn::NotCapable);
+                self.outputs.push_back(Output::Datagram { to, buffer, ecn });
+                return;
+            }
+            Received::Goodbye(_) | Received::CookieReply => None,
         };
         let heard = heard.and_then(|(peer, length)| {
             let index = self.routes.index_of(peer)?;

@@ -87,9 +87,11 @@ impl Endpoint {
         let chance = u64::from(u32::from_le_bytes(draw(&mut *self.entropy)));
         flight.sent = now;
         flight.resend_at = now + retry + RETRY_JITTER.scaled(chance, 1 << 32);
-        self.transmit(id, Route::Anywhere, flight.initiation.to_vec());
+        flight.has_hurried = false;
         if let Ok(initiator) = self.initiator(id) {
+            let initiation = flight.signed(now, initiator.cookie);
             initiator.flight = Some(flight);
+            self.transmit(id, Route::Anywhere, initiation);
         }
     }
 
@@ -130,6 +132,7 @@ impl Endpoint {
             created: now,
             sent: now,
             resend_at: now,
+            has_hurried: false,
         })
     }
 

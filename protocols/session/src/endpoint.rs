@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use machine::{Deadlines, TokenBucket};
+use machine::Deadlines;
 use units::Instant;
 use wire::address::HopAddress;
 
+use crate::admission::{Admission, Budget};
 use crate::entropy::{Entropy, draw};
 use crate::keys::{PresharedKey, PrivateKey, PublicKey};
 use crate::limits::Limits;
@@ -48,6 +49,7 @@ pub(crate) struct Identity {
     /// Key of the mac1 of messages to this host.
     pub(crate) mac1_key: Mac1Key,
     pub(crate) epoch: u64,
+    pub(crate) tokens: TokenKey,
     pub(crate) wall_clock_at_origin: u64,
 }
 
@@ -58,7 +60,6 @@ pub(crate) struct Identity {
 /// and opened in place and nothing is allocated for it.
 pub struct Endpoint {
     pub(crate) identity: Identity,
-    pub(crate) tokens: TokenKey,
     pub(crate) limits: Limits,
     pub(crate) entropy: Box<dyn Entropy>,
     pub(crate) peers: BTreeMap<PeerId, Peer>,
@@ -68,7 +69,9 @@ pub struct Endpoint {
     /// Time of the next check of each peer; never later than its [`Peer::deadline`].
     pub(crate) schedule: Deadlines<PeerId>,
     pub(crate) outputs: VecDeque<Output>,
-    pub(crate) budget: TokenBucket,
+    pub(crate) budget: Budget,
+    /// Peers that this host initiates to.
+    pub(crate) initiates_to: Vec<PeerId>,
     pub(crate) counters: Counters,
     next_peer: u32,
 }
@@ -78,16 +81,16 @@ impl Endpoint {
     pub fn new(config: Config, mut entropy: Box<dyn Entropy>) -> Self {
         let public_key = config.private_key.public_key();
         let limits = config.limits;
-        let identity = Identity {
-            private_key: config.private_key,
-            public_key,
-            mac1_key: Mac1Key::new(&public_key),
-            epoch: u64::from_le_bytes(draw(&mut *entropy)),
-            wall_clock_at_origin: config.wall_clock_at_origin,
-        };
+        let epoch = u64::from_le_bytes(draw(&mut *entropy));
         Self {
-            tokens: TokenKey::new(&identity),
-            identity,
+            identity: Identity {
+                tokens: TokenKey::new(&config.private_key, epoch),
+                private_key: config.private_key,
+                public_key,
+                mac1_key: Mac1Key::new(&public_key),
+                epoch,
+                wall_clock_at_origin: config.wall_clock_at_origin,
+            },
             limits,
             entropy,
             peers: BTreeMap::new(),
@@ -95,7 +98,8 @@ impl Endpoint {
             by_index: BTreeMap::new(),
             schedule: Deadlines::default(),
             outputs: VecDeque::new(),
-            budget: TokenBucket::new(limits.handshakes_per_second, limits.handshake_burst),
+            budget: Budget::new(&limits),
+            initiates_to: Vec::new(),
             counters: Counters::default(),
             next_peer: 0,
         }
@@ -144,6 +148,9 @@ impl Endpoint {
             features: config.features,
             known_epoch: None,
         };
+        if matches!(peer.side, Side::Initiator(_)) {
+            self.initiates_to.push(id);
+        }
         self.peers.insert(id, peer);
         Ok(id)
     }
@@ -153,6 +160,7 @@ impl Endpoint {
         self.forget_sessions(peer)?;
         let removed = self.peers.remove(&peer).ok_or(PeerError::Unknown)?;
         self.by_key.remove(&removed.public_key);
+        self.initiates_to.retain(|id| *id != peer);
         self.schedule.clear(peer);
         Ok(())
     }
@@ -211,8 +219,19 @@ impl Endpoint {
                     Err(cause) => self.drop_for(cause),
                 };
             }
-            Ok(Message::Initiation(initiation)) => self.handle_initiation(now, from, initiation),
+            Ok(Message::Initiation(initiation)) => match self.admit(now, from, initiation) {
+                Admission::Granted => self.handle_initiation(now, from, initiation),
+                Admission::Refused(cause) => Err(cause),
+                Admission::Unproven(from) => {
+                    self.counters.count(DropCause::Unproven);
+                    return Received::Reply(self.reply_with_cookie(now, from, datagram));
+                }
+            },
             Ok(Message::Response(response)) => self.handle_response(now, response),
+            Ok(Message::CookieReply(reply)) => match self.handle_cookie_reply(now, reply) {
+                Ok(()) => return Received::CookieReply,
+                Err(cause) => Err(cause),
+            },
             Err(ParseError::Malformed) => Err(DropCause::Malformed),
             Err(ParseError::OtherVersion) => Err(DropCause::OtherVersion),
         };

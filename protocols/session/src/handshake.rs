@@ -18,19 +18,13 @@ use crate::peer::{Peer, ResponderState, Side};
 use crate::transport::{Terms, Transport};
 
 impl Endpoint {
-    /// Handles the initiation of a known host.
+    /// Handles an initiation that was admitted.
     pub(crate) fn handle_initiation(
         &mut self,
         now: Instant,
         from: Option<HopAddress>,
         initiation: &[u8; INITIATION_BYTES],
     ) -> Result<PeerId, DropCause> {
-        if !self.identity.mac1_key.verify(initiation) {
-            return Err(DropCause::BadMac);
-        }
-        if !self.budget.take(now) {
-            return Err(DropCause::OverBudget);
-        }
         let (state, sender, greeting) = self.read_initiation(initiation)?;
         let id = *self.by_key.get(&sender).ok_or(DropCause::UnknownPeer)?;
         let local_index = self.new_index();

@@ -27,6 +27,10 @@ pub enum Received<'a> {
     Handshake(PeerId),
     /// The peer has left, and its keys were dropped.
     Goodbye(PeerId),
+    /// It was an initiation under load, and was dropped and counted. These bytes, a cookie reply, go to its source.
+    Reply(&'a mut [u8]),
+    /// It was a cookie reply, which proves nothing.
+    CookieReply,
     /// It was dropped and counted; no answer is due.
     Dropped(DropCause),
 }
@@ -42,6 +46,8 @@ pub enum DropCause {
     BadMac,
     /// More handshakes than the budget allows.
     OverBudget,
+    /// An initiation under load whose sender has not shown that it receives at its address; it gets a cookie.
+    Unproven,
     /// A handshake message that fails to open: forged, or meant for another host or key.
     BadHandshake,
     /// An initiation of a host that is not among the peers.
@@ -62,11 +68,12 @@ pub enum DropCause {
 
 impl DropCause {
     /// All causes, in the order of [`Counters`].
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Malformed,
         Self::OtherVersion,
         Self::BadMac,
         Self::OverBudget,
+        Self::Unproven,
         Self::BadHandshake,
         Self::UnknownPeer,
         Self::StaleHandshake,

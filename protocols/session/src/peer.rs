@@ -4,6 +4,7 @@ use snow::HandshakeState;
 use units::{Duration, Instant};
 use wire::address::HopAddress;
 
+use crate::cookie::Cookie;
 use crate::keys::{PresharedKey, PublicKey};
 use crate::limits::Limits;
 use crate::message::{INITIATION_BYTES, Mac1Key, RESPONSE_BYTES};
@@ -84,6 +85,8 @@ pub(crate) struct Flight {
     pub(crate) created: Instant,
     pub(crate) sent: Instant,
     pub(crate) resend_at: Instant,
+    /// True if a cookie has hastened it since its last retry.
+    pub(crate) has_hurried: bool,
 }
 
 /// State of unanswered datagrams.
@@ -113,6 +116,8 @@ pub(crate) struct InitiatorState {
     pub(crate) flight: Option<Box<Flight>>,
     pub(crate) silence: Option<Silence>,
     pub(crate) last_stamp: u64,
+    /// Cookie of the peer, which it wants under load.
+    pub(crate) cookie: Option<Cookie>,
 }
 
 /// State of the responder.

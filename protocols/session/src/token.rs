@@ -8,7 +8,8 @@ use units::{Duration, Instant};
 use wire::address::HopAddress;
 use zeroize::Zeroizing;
 
-use crate::endpoint::{Endpoint, Identity};
+use crate::endpoint::Endpoint;
+use crate::keys::PrivateKey;
 use crate::output::PeerId;
 
 /// Time after which the challenge to an address is another one; an answer counts for that time at least, and for twice
@@ -20,11 +21,11 @@ pub(crate) struct TokenKey(Zeroizing<[u8; 32]>);
 
 impl TokenKey {
     /// Returns the secret of one start of a host: a function of its private key and its boot epoch.
-    pub(crate) fn new(identity: &Identity) -> Self {
+    pub(crate) fn new(private_key: &PrivateKey, epoch: u64) -> Self {
         let digest = Blake2s256::new()
             .chain_update(b"tokens--")
-            .chain_update(identity.private_key.bytes())
-            .chain_update(identity.epoch.to_le_bytes())
+            .chain_update(private_key.bytes())
+            .chain_update(epoch.to_le_bytes())
             .finalize();
         Self(Zeroizing::new(digest.into()))
     }
@@ -76,7 +77,8 @@ impl Endpoint {
     fn challenge_in(&self, period: u64, peer: PeerId, address: HopAddress) -> u64 {
         let mut purpose = *b"path----";
         purpose[4..].copy_from_slice(&peer.0.to_le_bytes());
-        let [b0, b1, b2, b3, b4, b5, b6, b7, ..] = self.tokens.token(purpose, period, address);
+        let [b0, b1, b2, b3, b4, b5, b6, b7, ..] =
+            self.identity.tokens.token(purpose, period, address);
         u64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7])
     }
 }

@@ -3,6 +3,7 @@
 mod allocation;
 mod common;
 mod contract;
+mod cookie;
 mod farewell;
 mod hostile;
 mod keys;
