@@ -21,8 +21,8 @@ const FORGOTTEN: Duration = Duration::from_secs(1);
 /// Answer to an initiation that asks for a computation.
 pub(crate) enum Admission {
     Granted,
-    /// First its sender must show that it receives at this address.
-    Unproven(HopAddress),
+    /// First its sender must show that it receives at its address: the secret of its cookie.
+    Unproven([u8; 32]),
     Refused(DropCause),
 }
 

@@ -1,14 +1,16 @@
 //! Cookies: under load an initiator first shows that it receives at its address (Donenfeld, NDSS 2017, §5.4.7).
 
-use blake2::digest::{Mac, consts::U16};
+use blake2::digest::{
+    Mac,
+    consts::{U16, U32},
+};
 use blake2::{Blake2s256, Blake2sMac, Digest};
-use chacha20poly1305::{AeadInPlace, Key, KeyInit, Tag, XChaCha20Poly1305, XNonce};
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use units::{Duration, Instant};
 use wire::address::HopAddress;
 
 use crate::admission::Admission;
 use crate::endpoint::Endpoint;
-use crate::entropy::draw;
 use crate::keys::PublicKey;
 use crate::message::{
     self, COOKIE_REPLY_BYTES, HANDSHAKE_HEADER, INITIATION_BYTES, MAC_BYTES, TAG_BYTES, mac1_of,
@@ -17,10 +19,8 @@ use crate::message::{
 use crate::output::{DropCause, PeerId, Route};
 use crate::peer::{Flight, Peer, Side};
 
-/// Time for which a cookie is valid. A receiver accepts the cookies of the present period of this length, and those of
-/// the one before.
+/// Time for which a cookie is valid at most: a receiver accepts those of the present period of this length.
 const COOKIE_LIFE: Duration = Duration::from_secs(120);
-const NONCE_BYTES: usize = 24;
 
 /// A cookie, and the time when it came.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +43,7 @@ impl Flight {
 }
 
 impl Endpoint {
-    /// Returns whether an initiation may cost a Diffie-Hellman computation.
+    /// Decides about the computations that an initiation would cost.
     pub(crate) fn admit(
         &mut self,
         now: Instant,
@@ -59,50 +59,38 @@ impl Endpoint {
         if self.budget.take_unproven(now) {
             return Admission::Granted;
         }
-        if !self.has_cookie(now, from, initiation) {
-            return Admission::Unproven(from);
-        }
-        self.budget.take_proven(now, from).into()
-    }
-
-    /// Returns true if the mac2 of an initiation was made with the cookie of its source.
-    fn has_cookie(
-        &self,
-        now: Instant,
-        from: HopAddress,
-        initiation: &[u8; INITIATION_BYTES],
-    ) -> bool {
-        let present = period(now);
+        let period = now.as_nanos() / COOKIE_LIFE.as_nanos();
+        let secret = self.identity.tokens.token(*b"cookie--", period, from);
+        let (cookie, _) = halves(&secret);
         let given = mac2_of(initiation);
         // Most forgeries do not even try.
-        *given != [0; MAC_BYTES]
-            && [Some(present), present.checked_sub(1)]
-                .into_iter()
-                .flatten()
-                .any(|period| {
-                    let cookie = self.identity.tokens.token(*b"cookie--", period, from);
-                    let mac = mac2(&cookie, without_mac2(initiation));
-                    mac.verify_slice(given).is_ok()
-                })
+        let is_proven = *given != [0; MAC_BYTES]
+            && mac2(cookie, without_mac2(initiation))
+                .verify_slice(given)
+                .is_ok();
+        if is_proven {
+            self.budget.take_proven(now, from).into()
+        } else {
+            Admission::Unproven(secret)
+        }
     }
 
-    /// Writes the cookie reply to an initiation over it; returns the bytes to send to its source.
+    /// Writes the cookie reply to an initiation over it; returns the bytes to send to its source. Half of `secret` is
+    /// the cookie, and the other half the salt: equal salts seal equal cookies.
     pub(crate) fn reply_with_cookie<'a>(
-        &mut self,
-        now: Instant,
-        from: HopAddress,
+        &self,
+        secret: &[u8; 32],
         initiation: &'a mut [u8],
     ) -> &'a mut [u8] {
-        let mut cookie = self.identity.tokens.token(*b"cookie--", period(now), from);
         let mac1 = *mac1_of(initiation);
-        let nonce: [u8; NONCE_BYTES] = draw(&mut *self.entropy);
-        let cipher = cipher(&self.identity.public_key);
-        let tag = cipher
-            .encrypt_in_place_detached(XNonce::from_slice(&nonce), &mac1, &mut cookie)
+        let (cookie, salt) = halves(secret);
+        let mut sealed = *cookie;
+        let tag = cipher(&self.identity.cookie_key, salt, &mac1)
+            .seal_in_place_separate_tag(only_nonce(), Aad::from(&mac1), &mut sealed)
             .expect("a cookie is far below the cipher's limit");
         let reply = &mut initiation[..COOKIE_REPLY_BYTES];
         message::begin_cookie_reply(reply);
-        let fields = [&mac1[..], &nonce, &cookie, &tag];
+        let fields = [&mac1[..], salt, &sealed, tag.as_ref()];
         let mut at = HANDSHAKE_HEADER;
         for field in fields {
             reply[at..at + field.len()].copy_from_slice(field);
@@ -119,30 +107,23 @@ impl Endpoint {
         reply: &[u8; COOKIE_REPLY_BYTES],
     ) -> Result<(), DropCause> {
         let (mac1, rest) = reply[HANDSHAKE_HEADER..].split_at(MAC_BYTES);
-        let (nonce, rest) = rest.split_at(NONCE_BYTES);
-        let (sealed, tag) = rest.split_at(rest.len() - TAG_BYTES);
-        let mut cookie = [0; MAC_BYTES];
-        cookie.copy_from_slice(sealed);
-        let id = self
-            .initiator_with(mac1)
-            .ok_or(DropCause::UnexpectedHandshake)?;
-        let peer = self
-            .peers
-            .get_mut(&id)
-            .ok_or(DropCause::UnexpectedHandshake)?;
-        cipher(&peer.public_key)
-            .decrypt_in_place_detached(
-                XNonce::from_slice(nonce),
-                mac1,
-                &mut cookie,
-                Tag::from_slice(tag),
-            )
+        let (salt, sealed) = rest.split_at(MAC_BYTES);
+        let id = self.initiator_with(mac1);
+        let id = id.ok_or(DropCause::UnexpectedHandshake)?;
+        let peer = self.peers.get_mut(&id);
+        let peer = peer.ok_or(DropCause::UnexpectedHandshake)?;
+        let mut opened = [0; MAC_BYTES + TAG_BYTES];
+        opened.copy_from_slice(sealed);
+        let opened = cipher(&reply_key(&peer.public_key), salt, mac1)
+            .open_in_place(only_nonce(), Aad::from(mac1), &mut opened)
             .map_err(|_| DropCause::BadHandshake)?;
+        let mut bytes = [0; MAC_BYTES];
+        bytes.copy_from_slice(opened);
         let Side::Initiator(initiator) = &mut peer.side else {
             return Err(DropCause::UnexpectedHandshake);
         };
         initiator.cookie = Some(Cookie {
-            bytes: cookie,
+            bytes,
             received: now,
         });
         let cookie = initiator.cookie;
@@ -171,21 +152,38 @@ impl Endpoint {
     }
 }
 
-/// Returns the cipher of cookie replies from the host with this public key.
-fn cipher(host: &PublicKey) -> XChaCha20Poly1305 {
-    let key = Blake2s256::new()
+/// Returns the key of cookie replies from the host with this public key.
+pub(crate) fn reply_key(host: &PublicKey) -> [u8; 32] {
+    let digest = Blake2s256::new()
         .chain_update(b"cookie--")
         .chain_update(host.bytes())
         .finalize();
-    XChaCha20Poly1305::new(Key::from_slice(&key))
+    digest.into()
+}
+
+/// Returns the cipher of one reply: its key is made with the salt and the mac1 of the initiation, and serves once.
+fn cipher(key: &[u8; 32], salt: &[u8], mac1: &[u8]) -> LessSafeKey {
+    let once = Blake2sMac::<U32>::new_from_slice(key)
+        .expect("BLAKE2s takes keys of 32 bytes")
+        .chain_update(salt)
+        .chain_update(mac1)
+        .finalize();
+    let unbound = UnboundKey::new(&CHACHA20_POLY1305, &once.into_bytes());
+    LessSafeKey::new(unbound.expect("the key has 32 bytes"))
+}
+
+fn only_nonce() -> Nonce {
+    Nonce::assume_unique_for_key([0; 12])
+}
+
+/// Returns the cookie in a secret, and the rest of it.
+fn halves(secret: &[u8; 32]) -> (&[u8; MAC_BYTES], &[u8; MAC_BYTES]) {
+    let (cookie, rest) = secret.split_first_chunk().expect("it has 32 bytes");
+    (cookie, rest.first_chunk().expect("it has 32 bytes"))
 }
 
 fn mac2(cookie: &[u8; MAC_BYTES], covered: &[u8]) -> Blake2sMac<U16> {
-    <Blake2sMac<U16> as Mac>::new_from_slice(cookie)
+    Blake2sMac::new_from_slice(cookie)
         .expect("BLAKE2s takes keys of 16 bytes")
         .chain_update(covered)
-}
-
-fn period(now: Instant) -> u64 {
-    now.as_nanos() / COOKIE_LIFE.as_nanos()
 }

@@ -7,6 +7,7 @@ use units::Instant;
 use wire::address::HopAddress;
 
 use crate::admission::{Admission, Budget};
+use crate::cookie;
 use crate::entropy::{Entropy, draw};
 use crate::keys::{PresharedKey, PrivateKey, PublicKey};
 use crate::limits::Limits;
@@ -50,6 +51,8 @@ pub(crate) struct Identity {
     pub(crate) mac1_key: Mac1Key,
     pub(crate) epoch: u64,
     pub(crate) tokens: TokenKey,
+    /// Key of the cookie replies of this host.
+    pub(crate) cookie_key: [u8; 32],
     pub(crate) wall_clock_at_origin: u64,
 }
 
@@ -84,6 +87,7 @@ impl Endpoint {
         let epoch = u64::from_le_bytes(draw(&mut *entropy));
         Self {
             identity: Identity {
+                cookie_key: cookie::reply_key(&public_key),
                 tokens: TokenKey::new(&config.private_key, epoch),
                 private_key: config.private_key,
                 public_key,
@@ -222,9 +226,9 @@ impl Endpoint {
             Ok(Message::Initiation(initiation)) => match self.admit(now, from, initiation) {
                 Admission::Granted => self.handle_initiation(now, from, initiation),
                 Admission::Refused(cause) => Err(cause),
-                Admission::Unproven(from) => {
+                Admission::Unproven(secret) => {
                     self.counters.count(DropCause::Unproven);
-                    return Received::Reply(self.reply_with_cookie(now, from, datagram));
+                    return Received::Reply(self.reply_with_cookie(&secret, datagram));
                 }
             },
             Ok(Message::Response(response)) => self.handle_response(now, response),

@@ -35,8 +35,8 @@ const RESPONSE_NOISE: usize = POINT_BYTES + (HandshakePayload::BYTES + TAG_BYTES
 /// Bytes of a handshake response: fewer than the initiation's, so that it cannot serve for amplification.
 pub const RESPONSE_BYTES: usize = RESPONSE_HEADER + RESPONSE_NOISE + 2 * MAC_BYTES;
 
-/// Bytes of a cookie reply: header, mac1 of the initiation, nonce, and the sealed cookie.
-pub const COOKIE_REPLY_BYTES: usize = HANDSHAKE_HEADER + MAC_BYTES + 24 + MAC_BYTES + TAG_BYTES;
+/// Bytes of a cookie reply: header, mac1 of the initiation, salt, and the sealed cookie.
+pub const COOKIE_REPLY_BYTES: usize = HANDSHAKE_HEADER + 3 * MAC_BYTES + TAG_BYTES;
 
 /// Plaintext of a goodbye. Every hop frame is longer.
 pub(crate) const GOODBYE: [u8; 1] = [1];

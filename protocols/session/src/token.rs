@@ -1,7 +1,7 @@
 //! Proofs that a host receives what is sent to an address: bits that only this host can make, for one address and for a
 //! short time. Nothing is stored for them.
 
-use blake2::digest::{Mac, consts::U16};
+use blake2::digest::{Mac, consts::U32};
 use blake2::{Blake2s256, Blake2sMac, Digest};
 use std::net::SocketAddr;
 use units::{Duration, Instant};
@@ -31,9 +31,9 @@ impl TokenKey {
     }
 
     /// Returns the token of `purpose` for an address in one of the periods of time.
-    pub(crate) fn token(&self, purpose: [u8; 8], period: u64, address: HopAddress) -> [u8; 16] {
+    pub(crate) fn token(&self, purpose: [u8; 8], period: u64, address: HopAddress) -> [u8; 32] {
         let mac =
-            Blake2sMac::<U16>::new_from_slice(&*self.0).expect("BLAKE2s takes keys of 32 bytes");
+            Blake2sMac::<U32>::new_from_slice(&*self.0).expect("BLAKE2s takes keys of 32 bytes");
         let mac = mac.chain_update(purpose).chain_update(period.to_le_bytes());
         let mac = match address {
             HopAddress::Udp(SocketAddr::V4(at)) => mac

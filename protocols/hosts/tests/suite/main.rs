@@ -22,6 +22,7 @@ mod shares;
 mod signals;
 mod start;
 mod steady;
+mod strangers;
 mod streams;
 mod support;
 mod tcp;
