@@ -103,3 +103,7 @@ fn sender(at: HopAddress) -> HopAddress {
         HopAddress::Ethernet(_) => at,
     }
 }
+
+#[cfg(test)]
+#[path = "admission_tests.rs"]
+mod tests;
