@@ -229,6 +229,7 @@ pub fn host_datagrams(bytes: &[u8]) {
         shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(1),
+        memory: None,
         streams: None,
         split: None,
     };

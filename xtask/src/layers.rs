@@ -58,6 +58,7 @@ const HOUSE: &[Layer] = &[
             "rivals",
             "simulator",
             "sockets",
+            "world",
         ],
         sees: &["base", "protocols"],
     },
@@ -79,7 +80,7 @@ const HOUSE: &[Layer] = &[
     Layer {
         folder: "app",
         crates: &["bench"],
-        sees: &["base", "live", ""],
+        sees: &["base", "sim", "live", ""],
     },
     Layer {
         folder: "",

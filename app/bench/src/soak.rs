@@ -13,6 +13,7 @@ mod files;
 mod random;
 mod split;
 mod watch;
+mod world;
 
 /// The soak to run.
 #[derive(clap::Args)]
@@ -27,6 +28,8 @@ enum Soak {
     Files(files::Options),
     /// Files over split TCP, while the daemons at both ends of the hop are killed.
     Split(split::Options),
+    /// Hosts with every fault at once, in virtual time.
+    World(world::Options),
 }
 
 /// Runs one soak; it prints a table, and fails if anything was wrong.
@@ -34,6 +37,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     match &options.soak {
         Soak::Files(options) => files::run(&Shell::new(false), options),
         Soak::Split(options) => split::run(&Shell::new(false), options),
+        Soak::World(options) => world::run(&Shell::new(false), options),
     }
 }
 

@@ -10,6 +10,7 @@ pub mod flow;
 pub mod hop;
 pub mod icmp;
 pub mod ip;
+pub mod last_segment;
 pub mod malformed;
 pub mod packet;
 pub mod segment;

@@ -3,11 +3,12 @@
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use units::{Duration, Instant};
 
-/// Returns the time in nanoseconds since the machine started, without the time in suspend.
+/// Returns the time in nanoseconds since the machine started, the time in suspend included: keys grow old in suspend too.
 ///
-/// It is `CLOCK_MONOTONIC`, the clock of [`Waiter::wait`](crate::wait::Waiter::wait) too.
+/// It is `CLOCK_BOOTTIME`. A [`Waiter::wait`](crate::wait::Waiter::wait) does not count suspend: after it, a wait goes
+/// on for its rest, unless something arrives.
 pub fn monotonic() -> Instant {
-    Instant::from_nanos(nanos(clock_gettime(ClockId::Monotonic)))
+    Instant::from_nanos(nanos(clock_gettime(ClockId::Boottime)))
 }
 
 /// Returns the wall clock: the time since 1970-01-01 UTC. It may jump, so use it only for reports and for the ages of

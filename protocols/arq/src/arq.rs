@@ -17,7 +17,7 @@ use crate::cause::LossClassifier;
 use crate::flow::{Admission, Lane};
 use crate::inbox::Inbox;
 use crate::ledger::Ledger;
-use crate::limits::{QueueLimits, Shares};
+use crate::limits::{MEMORY_LEAST, QueueLimits, Shares, Use};
 use crate::outbox::Outbox;
 use crate::pace::{Pace, SilenceEffect};
 use crate::path::Path;
@@ -72,15 +72,16 @@ struct Diagnosis {
 impl Arq {
     /// Returns one end of a hop, idle.
     pub fn new(config: Config) -> Self {
-        let shares = Shares::new(config.memory, config.queue);
+        let memory = config.memory.max(MEMORY_LEAST);
+        let shares = Shares::new(config.lease.unwrap_or(memory), config.queue);
         Self {
             outbox: Outbox::new(&config, shares),
             path: Path::new(&config),
+            inbox: Inbox::new(shares.incoming, config.packets),
             config,
             shares,
             outputs: VecDeque::new(),
             ledger: Ledger::default(),
-            inbox: Inbox::new(shares.incoming),
             acknowledger: Acknowledger::default(),
             round_trip: RoundTrip::default(),
             diagnosis: Diagnosis::default(),
@@ -166,6 +167,20 @@ impl Arq {
         let watched = self.diagnosis.order.memory() + self.diagnosis.causes.memory();
         let tables = self.ledger.memory() + watched + scratch;
         Bytes::from(size_of::<Self>() + self.outbox.memory() + self.inbox.memory() + tables)
+    }
+
+    /// Returns the part of [`Config::memory`] at which what is held now, and `more` bytes, take half of each share of
+    /// it; see [`Input::Memory`].
+    pub fn memory_wanted(&self, more: usize) -> Bytes {
+        let used = Use {
+            outgoing: self.outbox.memory() + more,
+            incoming: self.inbox.memory() + more,
+            flows: self.outbox.flows() + 1,
+            brief: self.outbox.brief() + 1,
+            transmissions: self.ledger.len(),
+            contents: self.ledger.contents(),
+        };
+        Bytes::from(used.memory() * 2).min(self.config.memory.max(MEMORY_LEAST))
     }
 
     /// Returns the number of flows from this end.
@@ -390,6 +405,7 @@ impl Machine for Arq {
                     self.outbox.enqueue(now, packet, key, class.into());
                 self.pace.due.tidy.get_or_insert(now + TIDY);
             }
+            Input::Guest(key) => self.outbox.make_guest(&key),
             Input::Plain { packet, key, ahead } => {
                 self.stats.sent.bytes_brief += packet.len() as u64;
                 self.stats.sent.packets_dropped +=
@@ -422,6 +438,12 @@ impl Machine for Arq {
             }
             Input::LeastRate(rate) => self.path.rate(now, rate),
             Input::Path(news) => self.path_news(now, news),
+            Input::Memory(bytes) => {
+                self.shares = Shares::new(bytes, self.config.queue);
+                self.outbox.set_shares(self.shares);
+                self.outbox.resume();
+                self.inbox.set_most(self.shares.incoming);
+            }
         }
     }
 
@@ -438,7 +460,7 @@ impl Machine for Arq {
             self.repeat_due(now);
         }
         if self.pace.due.release.take_if(|due| *due <= now).is_some() {
-            self.pace.due.release = self.release().then_some(now);
+            self.pace.due.release = self.release(now);
         }
         if self.pace.due.tidy.is_some_and(|due| due <= now) {
             self.outbox.end_idle(now);

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use units::RangeSet;
+use units::{Instant, RangeSet};
 use wire::hop::{RecordReader, expand};
-use wire::packet::Packet;
+use wire::packet::{Packet, PacketBuffer};
 
+use crate::limits::PART;
 use crate::receiver::{Refused, Room, StreamReceiver, longest_packet};
 use crate::seen::SeenPackets;
+use crate::turn::Turn;
 
 /// Most bytes held above the first missing one, over all streams (`docs/hop-frame.md`, "Limits").
 pub(crate) const HELD_MAX: u64 = 16 << 20;
@@ -15,6 +17,8 @@ pub(crate) const HELD_MAX: u64 = 16 << 20;
 pub(crate) const STREAMS_MAX: usize = 4_096;
 /// Most brief packets in reassembly.
 const FRAGMENTED_MAX: usize = 64;
+/// Most whole brief packets that wait for their release.
+const READY_MAX: usize = 512;
 /// Most streams recorded between two releases; the others are released later.
 const TOUCHED_MAX: usize = 8_192;
 
@@ -26,8 +30,11 @@ pub(crate) struct Inbox {
     held_bytes: u64,
     fragmented: VecDeque<(u64, StreamReceiver)>,
     seen: SeenPackets,
+    /// Brief packets that wait for the next turn.
+    ready: VecDeque<Packet>,
+    turn: Turn,
     /// Streams that may have whole segments of an unfinished packet.
-    touched: Vec<u64>,
+    touched: VecDeque<u64>,
     /// Streams of which more can be released.
     waiting: VecDeque<u64>,
     /// Bytes of memory that all of them hold, and may hold.
@@ -36,26 +43,34 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// Returns an empty receiving side, which may hold `most` bytes.
-    pub(crate) fn new(most: usize) -> Self {
+    /// Returns an empty receiving side, which may hold `most` bytes and release so many packets a second.
+    pub(crate) fn new(most: usize, packets_per_second: Option<u32>) -> Self {
         Self {
             streams: BTreeMap::new(),
             finished: RangeSet::default(),
             held_bytes: 0,
             fragmented: VecDeque::new(),
             seen: SeenPackets::default(),
-            touched: Vec::new(),
+            ready: VecDeque::new(),
+            turn: Turn::new(packets_per_second),
+            touched: VecDeque::new(),
             waiting: VecDeque::new(),
             memory: 0,
             most,
         }
     }
 
+    /// Sets the limit on its memory.
+    pub(crate) fn set_most(&mut self, most: usize) {
+        self.most = most;
+    }
+
     /// Returns the bytes of memory that it holds.
     pub(crate) fn memory(&self) -> usize {
         let lists = (self.touched.capacity() + self.waiting.capacity()) * size_of::<u64>();
         let fragmented = self.fragmented.capacity() * size_of::<(u64, StreamReceiver)>();
-        self.memory + self.finished.memory() + lists + fragmented
+        let ready = self.ready.capacity() * size_of::<Packet>();
+        self.memory + self.finished.memory() + lists + fragmented + ready
     }
 
     /// Returns the room for more. A third of the limit is reserved for packets that are being filled: without them
@@ -102,15 +117,15 @@ impl Inbox {
             stream.end = Some(last);
         }
         let before = (stream.held_bytes, stream.memory());
-        let result = stream.receive(start, bytes, room, deliver);
+        let result = stream.receive(start, bytes, room, &mut self.turn, deliver);
         if stream.has_more() && !std::mem::replace(&mut stream.waits, true) {
             self.waiting.push_back(flow);
         }
         let is_inside = stream.is_inside();
         self.changed(flow, before);
-        let noted = self.touched.last() == Some(&flow) || self.touched.len() >= TOUCHED_MAX;
+        let noted = self.touched.back() == Some(&flow) || self.touched.len() >= TOUCHED_MAX;
         if result.is_ok() && is_inside && !noted {
-            self.touched.push(flow);
+            self.touched.push_back(flow);
         }
         result
     }
@@ -145,11 +160,22 @@ impl Inbox {
         if self.seen.contains(packet) {
             return Err(Refused::Repeated);
         }
+        if self.turn.is_over() && !self.has_room_for_ready(bytes.len()) {
+            return Err(Refused::Limit);
+        }
         if offset == 0 && end {
             self.seen.insert(packet);
-            return RecordReader::default()
-                .read(bytes, deliver)
-                .map_err(|_| Refused::Broken);
+            let mut whole = None;
+            let mut keep = |packet| {
+                whole = Some(packet);
+                false
+            };
+            let used = RecordReader::default().read_while(bytes, &mut keep);
+            let is_one = used == Ok(bytes.len());
+            return match whole.filter(|_| is_one) {
+                Some(packet) => Ok(self.release_brief(packet, deliver)),
+                None => Err(Refused::Broken),
+            };
         }
         let place = self.place_of(packet).ok_or(Refused::Limit)?;
         let room = self.room();
@@ -158,15 +184,37 @@ impl Inbox {
             stream.end = Some(u64::from(offset) + bytes.len() as u64);
         }
         let before = stream.memory();
-        let result = stream.receive(u64::from(offset), bytes, room, deliver);
+        let mut whole = None;
+        let mut keep = |packet| whole = Some(packet);
+        let turn = &mut Turn::of_one();
+        let result = stream.receive(u64::from(offset), bytes, room, turn, &mut keep);
         self.memory = self.memory + stream.memory() - before;
-        // A packet is shorter than the limit on one release.
-        if stream.is_finished() || stream.broken {
+        // There is one packet and nothing behind it.
+        if stream.is_finished() || stream.broken || whole.is_some() {
             self.memory -= stream.memory();
             self.fragmented.remove(place);
             self.seen.insert(packet);
         }
+        if let Some(packet) = whole {
+            self.release_brief(packet, deliver);
+        }
         result
+    }
+
+    fn has_room_for_ready(&self, length: usize) -> bool {
+        let cost = PacketBuffer::capacity_of_copy(length) + PART;
+        self.ready.len() < READY_MAX && cost <= self.room().parts
+    }
+
+    /// Releases a brief packet now, or in the next turn.
+    fn release_brief(&mut self, packet: Packet, deliver: &mut impl FnMut(Packet)) {
+        if self.turn.is_over() {
+            self.memory += packet.capacity() + PART;
+            self.ready.push_back(packet);
+        } else {
+            self.turn.take(&packet);
+            deliver(packet);
+        }
     }
 
     /// Returns the index of the fragments of a packet; `None` if there is no room for another one.
@@ -192,45 +240,62 @@ impl Inbox {
         Some(self.fragmented.len() - 1)
     }
 
-    /// Returns true if [`flush`](Self::flush) may have something to release.
-    pub(crate) fn has_partial(&self) -> bool {
-        !self.touched.is_empty() || !self.waiting.is_empty()
+    /// Returns the time when [`flush`](Self::flush) may release something, unless it lacks room.
+    pub(crate) fn flush_at(&self, now: Instant) -> Option<Instant> {
+        let is_empty = self.touched.is_empty() && self.waiting.is_empty() && self.ready.is_empty();
+        (!is_empty).then(|| self.turn.free_at(now))
     }
 
-    /// Releases more of the held data, and whole segments of long packets whose end has not come yet; returns true if
-    /// there is more to release at once.
+    /// Begins the next turn, if it is time.
+    pub(crate) fn pass_turn(&mut self, now: Instant) {
+        self.turn.pass(now);
+    }
+
+    /// Releases more packets that wait, and whole segments of long packets whose end has not come yet, as many as the
+    /// turn allows. Returns true if more can be released in the next turn; what waits otherwise has no room for its
+    /// next packet.
     pub(crate) fn flush(&mut self, deliver: &mut impl FnMut(Packet)) -> bool {
-        let goes_on = self.release(deliver);
-        let mut touched = std::mem::take(&mut self.touched);
-        for flow in touched.drain(..) {
+        while !self.turn.is_over()
+            && let Some(packet) = self.ready.pop_front()
+        {
+            self.memory -= packet.capacity() + PART;
+            self.release_brief(packet, deliver);
+        }
+        for _ in 0..self.waiting.len() {
+            if self.turn.is_over() {
+                break;
+            }
+            self.release(deliver);
+        }
+        while !self.turn.is_over()
+            && let Some(flow) = self.touched.pop_front()
+        {
             let Some(stream) = self.streams.get_mut(&flow) else {
                 continue;
             };
             let before = (stream.held_bytes, stream.memory());
-            stream.flush(deliver);
+            stream.flush(&mut self.turn, deliver);
             self.changed(flow, before);
         }
-        self.touched = touched;
-        goes_on
+        self.turn.is_over()
     }
 
-    /// Releases more of the stream that has waited longest; returns true if there is more to release at once.
-    fn release(&mut self, deliver: &mut impl FnMut(Packet)) -> bool {
+    /// Releases more of the stream that has waited longest.
+    fn release(&mut self, deliver: &mut impl FnMut(Packet)) {
         let Some(flow) = self.waiting.pop_front() else {
-            return false;
+            return;
         };
         let room = self.room();
         let Some(stream) = self.streams.get_mut(&flow) else {
-            return !self.waiting.is_empty();
+            return;
         };
         let before = (stream.held_bytes, stream.memory());
-        let any = stream.release(room, deliver);
+        stream.release(room, &mut self.turn, deliver);
         stream.waits = stream.has_more();
         if stream.waits {
             self.waiting.push_back(flow);
         }
         self.changed(flow, before);
-        any && !self.waiting.is_empty()
     }
 
     /// Returns the bytes held above the first missing one, over all streams.

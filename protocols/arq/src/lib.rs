@@ -41,6 +41,7 @@ mod stall;
 mod stats;
 mod stream;
 mod table;
+mod turn;
 mod watch;
 
 pub use arq::Arq;
@@ -75,8 +76,13 @@ pub struct Config {
     pub feed: Duration,
     /// Most memory for the state of the peer; values below [`MEMORY_LEAST`] are raised to it.
     pub memory: Bytes,
+    /// Part of it that may be used until [`Input::Memory`] sets another; `None` for all of it.
+    pub lease: Option<Bytes>,
     /// Most bytes that wait for their first transmission, over all flows.
     pub queue: Bytes,
+    /// Most packets of usual length released per second in the long run; a longer one counts more. Further ones wait
+    /// here, and what is beyond the limit on memory is refused, so that the other end keeps it.
+    pub packets: Option<u32>,
     /// Search for the length of frames; without it frames have [`Config::frame`] bytes.
     pub path: Option<PathSearch>,
 }
@@ -96,7 +102,9 @@ impl Config {
             limit_all: false,
             feed: Duration::from_secs(3),
             memory: Bytes::mebi(96),
+            lease: None,
             queue: Bytes::mebi(16),
+            packets: None,
             path: None,
         }
     }
@@ -114,6 +122,9 @@ pub enum Input {
         /// The repair class of the flow.
         class: Class,
     },
+    /// Others began the flow of this key: all such flows together get no more than half of the air while flows wait
+    /// that the other end began.
+    Guest(FlowKey),
     /// A packet for the plain lane: it crosses once, and other layers repair its loss.
     Plain {
         /// The packet.
@@ -147,6 +158,8 @@ pub enum Input {
     LeastRate(BitRate),
     /// News of the path that frames take.
     Path(PathNews),
+    /// The part of [`Config::memory`] that may be used from now on. What is held already stays.
+    Memory(Bytes),
     /// True if frames can be sent at all, as at the start. While it is false, nothing is granted and no
     /// retransmission falls due.
     Link(bool),

@@ -13,6 +13,10 @@ pub(crate) const PACKET: usize = 320;
 pub(crate) const PART: usize = 112;
 /// Bytes that an entry in a tree costs beside the entry.
 pub(crate) const NODE: usize = 64;
+/// Bytes of memory for each transmission remembered, for each flow, and for each brief packet in flight.
+const TRANSMISSION: usize = 2_048;
+const FLOW: usize = 8_192;
+const BRIEF: usize = 16_384;
 /// Most transmissions remembered.
 const TRANSMISSIONS_MAX: usize = 32_768;
 /// Most flows from one end.
@@ -69,6 +73,27 @@ impl QueueLimits {
     }
 }
 
+/// Use of the resources that a [`Shares`] bounds, in bytes and in entries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Use {
+    pub(crate) outgoing: usize,
+    pub(crate) incoming: usize,
+    pub(crate) flows: usize,
+    pub(crate) brief: usize,
+    pub(crate) transmissions: usize,
+    pub(crate) contents: usize,
+}
+
+impl Use {
+    /// Returns the least memory whose shares hold this.
+    pub(crate) fn memory(&self) -> usize {
+        let bytes = (self.outgoing / 6).max(self.incoming / 7) * 16;
+        let entries = (self.flows * FLOW).max(self.brief * BRIEF);
+        let transmissions = self.transmissions.max(self.contents / 2) * TRANSMISSION;
+        bytes.max(entries).max(transmissions)
+    }
+}
+
 /// Division of the memory of one end: six sixteenths for packets from this end, one for the records about their
 /// ranges, seven for received data, and two for the other tables, which the limits on entries below bound.
 #[derive(Debug, Clone, Copy)]
@@ -94,17 +119,19 @@ pub(crate) struct Shares {
 impl Shares {
     /// Divides `memory`; at most `queue` bytes wait for their first transmission.
     pub(crate) fn new(memory: Bytes, queue: Bytes) -> Self {
-        let most = usize::try_from(memory.max(MEMORY_LEAST).get()).unwrap_or(usize::MAX);
+        let most = usize::try_from(memory.get()).unwrap_or(usize::MAX);
         let part = most / 16;
-        let transmissions = (most / 2_048).min(TRANSMISSIONS_MAX);
+        let transmissions = (most / TRANSMISSION).clamp(1, TRANSMISSIONS_MAX);
         Self {
             outgoing: part * 6,
             noted: part * 7,
             incoming: part * 7,
-            flows: (most / 8_192).min(FLOWS_MAX),
-            brief: (most / 16_384).min(BRIEF_MAX),
+            flows: (most / FLOW).min(FLOWS_MAX),
+            brief: (most / BRIEF).clamp(1, BRIEF_MAX),
             transmissions,
-            contents: transmissions * 2 - CONTENTS_OF_A_FRAME,
+            contents: (transmissions * 2)
+                .saturating_sub(CONTENTS_OF_A_FRAME)
+                .max(1),
             queue: usize::try_from(queue.get()).unwrap_or(usize::MAX),
         }
     }

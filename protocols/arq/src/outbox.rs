@@ -89,6 +89,16 @@ impl Outbox {
         self.limits = limits;
     }
 
+    /// Sets the shares of memory.
+    pub(crate) fn set_shares(&mut self, shares: Shares) {
+        self.shares = shares;
+    }
+
+    /// Returns the number of brief packets that are not confirmed.
+    pub(crate) fn brief(&self) -> usize {
+        self.brief.len()
+    }
+
     /// Returns the bytes of the packets that wait.
     pub(crate) fn queued(&self) -> usize {
         self.queued

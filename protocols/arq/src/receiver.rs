@@ -1,21 +1,18 @@
 //! The receiving end of one stream, or of one packet in fragments.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 
 use wire::hop::{PACKET_MAX, RecordReader};
 use wire::packet::{Packet, PacketBuffer};
 
 use crate::limits::PART;
+use crate::turn::Turn;
 
 /// Returns the bytes of a buffer for the longest packet.
 pub(crate) fn longest_packet() -> usize {
     PacketBuffer::capacity_of_copy(PACKET_MAX)
 }
 
-/// Bytes of buffers after which one call releases no more packets of held data: a few bytes may stand for a packet,
-/// so all at once could be far more than was held.
-const RELEASED_AT_ONCE: usize = 1 << 20;
 /// Number of parts that may be held however short they are, and bytes held for each further part: the time to insert
 /// a part grows with their number.
 const PARTS: usize = 1_024;
@@ -70,12 +67,13 @@ impl StreamReceiver {
         Self::SIZE + slots + self.held.len() * PART + self.storage + self.reader.memory()
     }
 
-    /// Adds `bytes` from `start` on and releases packets that this completes.
+    /// Adds `bytes` from `start` on and releases packets that this completes, as many as the turn allows.
     pub(crate) fn receive(
         &mut self,
         start: u64,
         bytes: &[u8],
         room: Room,
+        turn: &mut Turn,
         deliver: &mut impl FnMut(Packet),
     ) -> Result<(), Refused> {
         if self.broken {
@@ -93,15 +91,19 @@ impl StreamReceiver {
         let missing = self.reader.missing();
         let fits = self.has_room(room) || bytes.len().saturating_sub(known) <= missing;
         let most = if fits { bytes.len() } else { known + missing };
-        self.read_on(start, &bytes[..most], deliver);
-        if fits {
-            self.release(room, deliver);
+        let news = bytes.get(known..most).unwrap_or_default();
+        let rest = &news[self.read_on(news, turn, deliver)..];
+        if self.broken {
+            return Err(Refused::Broken);
         }
-        match (self.broken, fits) {
-            (true, _) => Err(Refused::Broken),
-            (false, false) => Err(Refused::Limit),
-            (false, true) => Ok(()),
+        if !fits {
+            return Err(Refused::Limit);
         }
+        if !rest.is_empty() {
+            return self.hold(self.read, rest, room.parts);
+        }
+        self.release(room, turn, deliver);
+        Ok(())
     }
 
     /// Returns true if the longest packet may begin after the one that is being filled.
@@ -109,20 +111,28 @@ impl StreamReceiver {
         room.whole + self.reader.memory() >= longest_packet()
     }
 
-    /// Releases held data with nothing missing before it, up to a limit; returns true if there was any.
-    pub(crate) fn release(&mut self, room: Room, deliver: &mut impl FnMut(Packet)) -> bool {
-        let (released, had_room) = (Cell::new(0), self.has_room(room));
-        let mut deliver = |packet: Packet| {
-            released.set(released.get() + packet.capacity());
-            deliver(packet);
-        };
+    /// Releases held data with nothing missing before it, as much as the turn allows; returns true if there was any.
+    pub(crate) fn release(
+        &mut self,
+        room: Room,
+        turn: &mut Turn,
+        deliver: &mut impl FnMut(Packet),
+    ) -> bool {
+        let had_room = self.has_room(room);
         let mut any = false;
-        while had_room && released.get() < RELEASED_AT_ONCE && self.has_more() {
-            if let Some((start, part)) = self.held.pop_front() {
+        while had_room && !turn.is_over() && self.has_more() {
+            if let Some((start, mut part)) = self.held.pop_front() {
                 any = true;
                 self.held_bytes -= part.len() as u64;
                 self.storage -= part.capacity();
-                self.read_on(start, &part, &mut deliver);
+                let known = ((self.read - start) as usize).min(part.len());
+                let used = known + self.read_on(&part[known..], turn, deliver);
+                if used < part.len() && !self.broken {
+                    part.advance(used);
+                    self.held_bytes += part.len() as u64;
+                    self.storage += part.capacity();
+                    self.held.push_front((self.read, part));
+                }
             }
         }
         if self.held.is_empty() && self.held.capacity() > PARTS_KEPT {
@@ -137,19 +147,27 @@ impl StreamReceiver {
         first.is_some_and(|(start, _)| *start <= self.read)
     }
 
-    fn read_on(&mut self, start: u64, bytes: &[u8], deliver: &mut impl FnMut(Packet)) {
-        let known = (self.read - start) as usize;
-        let Some(news) = bytes.get(known..).filter(|news| !news.is_empty()) else {
-            return;
+    /// Reads the next bytes, and releases packets that they complete until the turn is over; returns the number of
+    /// bytes read.
+    fn read_on(&mut self, news: &[u8], turn: &mut Turn, deliver: &mut impl FnMut(Packet)) -> usize {
+        if news.is_empty() || turn.is_over() {
+            return 0;
+        }
+        let mut goes_on = |packet: Packet| {
+            turn.take(&packet);
+            deliver(packet);
+            !turn.is_over()
         };
-        self.read += news.len() as u64;
-        if self.reader.read(news, deliver).is_err() {
+        let Ok(used) = self.reader.read_while(news, &mut goes_on) else {
             self.broken = true;
             self.reader = RecordReader::default();
             self.held = VecDeque::new();
             self.held_bytes = 0;
             self.storage = 0;
-        }
+            return news.len();
+        };
+        self.read += used as u64;
+        used
     }
 
     fn hold(&mut self, start: u64, bytes: &[u8], room: usize) -> Result<(), Refused> {
@@ -181,8 +199,11 @@ impl StreamReceiver {
     }
 
     /// Releases whole segments of a long packet whose end has not come yet.
-    pub(crate) fn flush(&mut self, deliver: &mut impl FnMut(Packet)) {
-        self.reader.flush(deliver);
+    pub(crate) fn flush(&mut self, turn: &mut Turn, deliver: &mut impl FnMut(Packet)) {
+        self.reader.flush(&mut |packet| {
+            turn.take(&packet);
+            deliver(packet);
+        });
     }
 
     /// Returns true if the data that has been read ends inside a record.

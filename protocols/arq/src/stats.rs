@@ -93,6 +93,8 @@ pub struct ReceivedStats {
     pub packets: u64,
     /// Bytes of the packets released.
     pub bytes: u64,
+    /// Number of times that packets waited, since too many came at a time ([`Config::packets`](crate::Config)).
+    pub turns_exhausted: u64,
     /// Chunks received before.
     pub chunks_repeated: u64,
     /// Chunks beyond a limit, or of a stream that cannot be read.

@@ -1,7 +1,8 @@
-//! The limits on flows that a peer may begin.
+//! The limits on flows that a peer, or others on its account, may begin.
 
 use std::collections::BTreeMap;
 
+use machine::TokenBucket;
 use units::{Bytes, Duration, Instant};
 use wire::flow::FlowKey;
 
@@ -12,7 +13,10 @@ const TIDY: Duration = Duration::from_secs(1);
 /// Approximate bytes of an entry, its place in a tree included.
 const ENTRY: usize = size_of::<(FlowKey, Instant)>() + 64;
 
-/// Limits on the flows that a peer may begin, by packets of either direction.
+/// Bytes of an association's memory for each flow that a side begins.
+const EACH: usize = 4_096;
+
+/// Limits on the flows that each side of the hop may begin: the peer, and the hosts that send to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowLimits {
     /// New flows per second, in the long run.
@@ -23,32 +27,48 @@ pub struct FlowLimits {
     pub known: usize,
 }
 
-/// The known flows of a peer, and the limit on new ones.
+/// Side of the hop whose packet began a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Peer,
+    Here,
+}
+
+/// The known flows of a peer, and the limit on new ones. Each side has a limit of its own, so that neither takes the
+/// room of the other.
 #[derive(Debug)]
 pub(crate) struct KnownFlows {
-    /// The limits; `None` if all flows may begin.
-    limits: Option<FlowLimits>,
-    seen: BTreeMap<FlowKey, Instant>,
-    /// Time at which the token bucket was last empty, at the rate in the long run.
-    begun: Instant,
-    tidied: Instant,
+    /// Flows by the side that began them; `None` if all flows may begin.
+    begun: Option<[BegunFlows; 2]>,
     refused: u64,
 }
 
 impl KnownFlows {
     pub(crate) fn new(limits: Option<FlowLimits>) -> Self {
         Self {
-            limits,
-            seen: BTreeMap::new(),
-            begun: Instant::ZERO,
-            tidied: Instant::ZERO,
+            begun: limits.map(|limits| [BegunFlows::new(limits), BegunFlows::new(limits)]),
             refused: 0,
         }
     }
 
+    /// Sets the part of the memory that may be used: it bounds the flows known at a time.
+    pub(crate) fn set_memory(&mut self, memory: Bytes) {
+        let room = usize::try_from(memory.get()).unwrap_or(usize::MAX) / EACH;
+        for side in self.begun.iter_mut().flatten() {
+            side.room = room;
+        }
+    }
+
+    /// Returns the memory that suffices for one more flow of either side.
+    pub(crate) fn memory_wanted(&self) -> Bytes {
+        let sides = self.begun.iter().flatten();
+        let most = sides.map(|side| side.seen.len() + 1).max();
+        Bytes::from(most.unwrap_or(0) * EACH)
+    }
+
     /// Returns true if flows may be refused.
     pub(crate) fn are_limited(&self) -> bool {
-        self.limits.is_some()
+        self.begun.is_some()
     }
 
     /// Returns the number of packets whose flow was refused.
@@ -56,47 +76,72 @@ impl KnownFlows {
         self.refused
     }
 
-    /// Returns the bytes of memory of the table.
+    /// Returns the bytes of memory of the tables.
     pub(crate) fn memory(&self) -> Bytes {
-        Bytes::from(self.seen.len() * ENTRY)
+        let flows = self.begun.iter().flatten().map(|begun| begun.seen.len());
+        Bytes::from(flows.sum::<usize>() * ENTRY)
     }
 
-    /// Returns true if a flow is known, or flows are not limited.
-    pub(crate) fn knows(&self, key: &FlowKey) -> bool {
-        !self.are_limited() || self.seen.contains_key(&both_ways(*key))
+    /// Returns the side that began a flow, if it is known; without limits all flows count as the peer's.
+    pub(crate) fn side_of(&self, key: &FlowKey) -> Option<Side> {
+        let Some(begun) = &self.begun else {
+            return Some(Side::Peer);
+        };
+        let key = both_ways(*key);
+        let knows = |side: &Side| begun[*side as usize].seen.contains_key(&key);
+        [Side::Peer, Side::Here].into_iter().find(knows)
     }
 
-    /// Returns true if a packet of this flow may pass: the flow is known, or it may begin.
-    pub(crate) fn admits(&mut self, now: Instant, key: FlowKey) -> bool {
-        let Some(limits) = self.limits else {
-            return true;
+    /// Returns the side that began the flow of a packet `from` this side, if it may pass: the flow is known, or it may
+    /// begin.
+    pub(crate) fn admits(&mut self, now: Instant, from: Side, key: FlowKey) -> Option<Side> {
+        let known = self.side_of(&key);
+        let Some(begun) = &mut self.begun else {
+            return known;
         };
         let key = both_ways(key);
-        if let Some(seen) = self.seen.get_mut(&key) {
-            *seen = now;
-            return true;
+        if let Some(side) = known {
+            begun[side as usize].seen.insert(key, now);
+            return known;
         }
-        if self.seen.len() >= limits.known && now.since(self.tidied) >= TIDY {
+        let admitted = begun[from as usize].begin(now, key);
+        self.refused += u64::from(!admitted);
+        admitted.then_some(from)
+    }
+}
+
+/// The known flows that one side began.
+#[derive(Debug)]
+struct BegunFlows {
+    /// Most of them, and most for which there is memory.
+    known: usize,
+    room: usize,
+    tokens: TokenBucket,
+    seen: BTreeMap<FlowKey, Instant>,
+    tidied: Instant,
+}
+
+impl BegunFlows {
+    fn new(limits: FlowLimits) -> Self {
+        Self {
+            known: limits.known,
+            room: limits.known,
+            tokens: TokenBucket::new(limits.per_second, limits.burst),
+            seen: BTreeMap::new(),
+            tidied: Instant::ZERO,
+        }
+    }
+
+    /// Begins a flow, if there are room and a token for it; returns true if it did.
+    fn begin(&mut self, now: Instant, key: FlowKey) -> bool {
+        let most = self.known.min(self.room);
+        if self.seen.len() >= most && now.since(self.tidied) >= TIDY {
             self.tidied = now;
             self.seen.retain(|_, seen| now.since(*seen) < QUIET);
         }
-        let admitted = self.seen.len() < limits.known && self.begins(now, limits);
-        if admitted {
-            self.seen.insert(key, now);
-        } else {
-            self.refused += 1;
-        }
-        admitted
-    }
-
-    /// Takes a token for a new flow; returns false if there is none. The token bucket is kept as the time at which it
-    /// was empty.
-    fn begins(&mut self, now: Instant, limits: FlowLimits) -> bool {
-        let each = Duration::from_secs(1) / u64::from(limits.per_second.max(1));
-        let next = self.begun.max(now - each * u64::from(limits.burst)) + each;
-        let begins = next <= now;
+        let begins = self.seen.len() < most && self.tokens.take(now);
         if begins {
-            self.begun = next;
+            self.seen.insert(key, now);
         }
         begins
     }
@@ -133,7 +178,25 @@ mod tests {
 
     /// Returns the number of the new flows at `ports` that begin.
     fn begin(flows: &mut KnownFlows, now: Instant, ports: std::ops::Range<u16>) -> usize {
-        ports.filter(|port| flows.admits(now, key(*port))).count()
+        ports
+            .filter(|port| flows.admits(now, Side::Peer, key(*port)).is_some())
+            .count()
+    }
+
+    fn known(flows: &KnownFlows) -> usize {
+        let begun = flows.begun.as_ref().expect("limits");
+        begun[Side::Peer as usize].seen.len()
+    }
+
+    #[test]
+    fn neither_side_takes_the_flows_of_the_other() {
+        let mut flows = KnownFlows::new(Some(LIMITS));
+        let now = Instant::from_millis(60_000);
+        assert_eq!(begin(&mut flows, now, 0..100), 20);
+        assert_eq!(flows.admits(now, Side::Peer, key(200)), None);
+        assert_eq!(flows.admits(now, Side::Here, key(200)), Some(Side::Here));
+        assert_eq!(flows.side_of(&key(200).reversed()), Some(Side::Here));
+        assert_eq!(flows.admits(now, Side::Peer, key(200)), Some(Side::Here));
     }
 
     #[test]
@@ -142,8 +205,11 @@ mod tests {
         let now = Instant::from_millis(60_000);
         assert_eq!(begin(&mut flows, now, 0..100), 20);
         assert_eq!(flows.refused(), 80);
-        assert!(flows.admits(now, key(3)) && flows.admits(now, key(3).reversed()));
-        assert!(flows.knows(&key(3).reversed()) && !flows.knows(&key(30)));
+        assert!(
+            flows.admits(now, Side::Here, key(3)).is_some()
+                && flows.admits(now, Side::Peer, key(3).reversed()).is_some()
+        );
+        assert!(flows.side_of(&key(3).reversed()).is_some() && flows.side_of(&key(30)).is_none());
         let later = now + Duration::from_secs(1);
         assert_eq!(begin(&mut flows, later, 100..200), 10);
     }
@@ -156,10 +222,10 @@ mod tests {
             begin(&mut flows, now, second * 100..second * 100 + 100);
             now += Duration::from_secs(1);
         }
-        assert_eq!(flows.seen.len(), LIMITS.known);
+        assert_eq!(known(&flows), LIMITS.known);
         now += QUIET - Duration::from_secs(3);
-        assert!(flows.admits(now, key(999)));
-        assert!(flows.seen.len() < LIMITS.known);
+        assert!(flows.admits(now, Side::Peer, key(999)).is_some());
+        assert!(known(&flows) < LIMITS.known);
         assert!(flows.memory() > Bytes::ZERO);
     }
 
@@ -167,6 +233,6 @@ mod tests {
     fn without_limits_all_begin() {
         let mut flows = KnownFlows::new(None);
         assert_eq!(begin(&mut flows, Instant::ZERO, 0..9_999), 9_999);
-        assert!(flows.knows(&key(1)) && flows.memory() == Bytes::ZERO);
+        assert!(flows.side_of(&key(1)).is_some() && flows.memory() == Bytes::ZERO);
     }
 }

@@ -9,6 +9,7 @@ mod flows;
 mod lane;
 mod marks;
 mod recent;
+mod reviving;
 mod sending;
 mod status;
 mod streams;
@@ -21,7 +22,7 @@ use air::Air;
 use arq::{Arq, COMMON_FLOW, Config, StallGuard};
 pub use arq::{LinkEvent, PathNews};
 pub use flows::FlowLimits;
-use flows::KnownFlows;
+use flows::{KnownFlows, Side};
 use machine::{ConfigError, Machine};
 use marks::HeldReplies;
 use recent::Recent;
@@ -69,6 +70,8 @@ pub enum Input {
     Elsewhere(Bytes),
     /// News of the path that frames take.
     Path(PathNews),
+    /// The part of [`Config::memory`] that may be used from now on. What is held already stays.
+    Memory(Bytes),
 }
 
 /// Outputs of an [`Association`], for its driver.
@@ -140,7 +143,7 @@ impl Association {
                 overhead: config.overhead,
                 reported_rate: (BitRate::ZERO, false),
             },
-            memory: config.memory,
+            memory: config.memory.max(arq::MEMORY_LEAST),
             arq: Arq::new(config),
             air: Air::new(rate),
             outputs: VecDeque::new(),
@@ -162,8 +165,8 @@ impl Association {
         }
     }
 
-    /// Returns the association with limits on the flows that the other end may begin. Packets from there that would
-    /// begin more are dropped; those to there share one flow.
+    /// Returns the association with limits on the flows that each side may begin: packets from the other end that
+    /// would begin more are dropped; those to there share one flow.
     #[must_use]
     pub fn with_flow_limits(self, limits: FlowLimits) -> Self {
         Self {
@@ -185,13 +188,22 @@ impl Association {
     }
 
     /// Returns the association as the successor of another one with the same peer: it takes over the known flows, so
-    /// that the peer cannot begin more flows by a restart.
+    /// that the peer cannot begin more flows by a restart, and the connections of a mobile host.
     #[must_use]
     pub fn after(self, former: &mut Self) -> Self {
         let none = KnownFlows::new(None);
         Self {
             flows: std::mem::replace(&mut former.flows, none),
+            tcp: self.tcp.after(&mut former.tcp),
             ..self
+        }
+    }
+
+    /// Sends an acknowledgement for each TCP connection of this mobile host: its gateway may have lost the state of
+    /// their address translation. Does nothing at a gateway.
+    pub fn revive_connections(&mut self, now: Instant) {
+        for packet in self.tcp.acknowledgments() {
+            self.handle_input(now, Input::Packet(packet));
         }
     }
 
@@ -200,13 +212,20 @@ impl Association {
     pub fn memory(&self) -> (Bytes, Bytes) {
         let (cached, cache) = self.tcp.memory();
         let tables = self.marks.memory() + self.flows.memory() + self.air.memory();
-        let most = self.memory.max(arq::MEMORY_LEAST);
+        let tables = tables + self.tcp.sent_memory();
         let streams = self.streams.as_ref().map(Streams::memory);
         let (streamed, streams) = streams.unwrap_or_default();
         (
             self.arq.memory() + tables + cached + streamed,
-            most + cache + streams,
+            self.memory + cache + streams,
         )
+    }
+
+    /// Returns the part of [`Config::memory`] that it wants, to take in packets of `more` bytes; see
+    /// [`Input::Memory`].
+    pub fn memory_wanted(&self, more: usize) -> Bytes {
+        let flows = self.flows.memory_wanted() * 2;
+        self.arq.memory_wanted(more).max(flows).min(self.memory)
     }
 
     /// Returns the bytes of a frame on the wire.
@@ -277,6 +296,9 @@ impl Association {
         if is_held_tcp {
             packet.verify_checksum();
         }
+        if key.protocol == Protocol::TCP {
+            self.tcp.sent(now, key, &packet);
+        }
         if key.protocol == Protocol::UDP {
             if class == Class::Held {
                 self.marks.saw(now, key);
@@ -284,7 +306,8 @@ impl Association {
                 class = Class::Held;
             }
         }
-        if !self.flows.admits(now, key) {
+        let begun = self.flows.admits(now, Side::Here, key);
+        if begun.is_none() {
             key = COMMON_FLOW;
         }
         if is_held_tcp && self.tcp.is_used() {
@@ -294,13 +317,27 @@ impl Association {
         } else {
             self.arq
                 .handle_input(now, arq::Input::Packet { packet, key, class });
+            self.seat(now, key, begun);
+        }
+    }
+
+    /// Gives a flow of the link repair its place, by the side that began it.
+    fn seat(&mut self, now: Instant, key: FlowKey, begun: Option<Side>) {
+        if begun != Some(Side::Peer) {
+            self.arq.handle_input(now, arq::Input::Guest(key));
         }
     }
 
     /// A packet has crossed the hop.
     fn arrived(&mut self, now: Instant, packet: Packet) {
         if let Some(ip) = packet.ip() {
-            if self.flows.are_limited() && !self.flows.admits(now, FlowKey::of(&ip)) {
+            let is_limited = self.flows.are_limited();
+            if is_limited
+                && self
+                    .flows
+                    .admits(now, Side::Peer, FlowKey::of(&ip))
+                    .is_none()
+            {
                 return;
             }
             match ip.protocol() {
@@ -323,10 +360,12 @@ impl Association {
                 tcp::Output::Cross { packet, ahead } => {
                     // The lane passes on only packets that could be read before.
                     let Some(ip) = packet.ip() else { continue };
-                    let key = Some(FlowKey::of(&ip)).filter(|key| self.flows.knows(key));
-                    let key = key.unwrap_or(COMMON_FLOW);
+                    let key = FlowKey::of(&ip);
+                    let begun = self.flows.side_of(&key);
+                    let key = begun.map_or(COMMON_FLOW, |_| key);
                     self.arq
                         .handle_input(now, arq::Input::Plain { packet, key, ahead });
+                    self.seat(now, key, begun);
                 }
                 tcp::Output::Release(packet) => self.outputs.push_back(Output::Packet(packet)),
             }
@@ -411,6 +450,10 @@ impl Machine for Association {
                 }
                 self.arq.handle_input(now, arq::Input::Path(news));
                 self.link.overhead = self.arq.overhead();
+            }
+            Input::Memory(bytes) => {
+                self.flows.set_memory(bytes);
+                self.arq.handle_input(now, arq::Input::Memory(bytes));
             }
         }
         self.pump(now);

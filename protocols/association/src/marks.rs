@@ -11,7 +11,7 @@ use wire::flow::FlowKey;
 /// Time after the last marked packet when a flow is forgotten.
 const REMEMBERED: Duration = Duration::from_secs(120);
 /// Most flows remembered.
-const FLOWS_MAX: usize = 512;
+const FLOWS_MAX: usize = 256;
 /// Approximate bytes of an entry, its place in a tree included.
 const ENTRY: usize = size_of::<(FlowKey, Instant)>() + 64;
 

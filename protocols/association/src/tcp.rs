@@ -6,9 +6,12 @@ use machine::Machine;
 use serde::{Deserialize, Serialize};
 use snoop::{Agent, Limits, Mobile, MobileConfig};
 use units::{Bytes, Instant};
+use wire::flow::FlowKey;
 use wire::ip::Version;
 use wire::packet::Packet;
 use wire::segment::Segments;
+
+use crate::reviving::SentSegments;
 
 /// Bytes of a frame beside a packet of the plain lane: its header, the fields of the chunk and the record, and an
 /// acknowledgement of usual size.
@@ -106,6 +109,8 @@ pub(crate) struct TcpLane {
     packet: usize,
     /// Limit on the cache.
     cache: Bytes,
+    /// Last segments of the connections of this end; `None` at a gateway.
+    sent: Option<SentSegments>,
     outputs: VecDeque<Output>,
 }
 
@@ -137,8 +142,33 @@ impl TcpLane {
             watch,
             packet: frame.saturating_sub(AROUND),
             cache: config.cache,
+            sent: (!config.at_gateway).then(SentSegments::default),
             outputs: VecDeque::new(),
         }
+    }
+
+    /// Returns the lane as the successor of another one: it takes over the last segments of connections.
+    pub(crate) fn after(self, former: &mut Self) -> Self {
+        let sent = self.sent.and(former.sent.take());
+        Self { sent, ..self }
+    }
+
+    /// Records a TCP packet of this end, whatever repairs it.
+    pub(crate) fn sent(&mut self, now: Instant, key: FlowKey, packet: &Packet) {
+        if let Some(sent) = &mut self.sent {
+            sent.sent(now, key, packet);
+        }
+    }
+
+    /// Returns an acknowledgement for each connection of this end.
+    pub(crate) fn acknowledgments(&self) -> Vec<Packet> {
+        let sent = self.sent.iter();
+        sent.flat_map(SentSegments::acknowledgments).collect()
+    }
+
+    /// Returns the bytes of memory of the last segments.
+    pub(crate) fn sent_memory(&self) -> Bytes {
+        self.sent.as_ref().map_or(Bytes::ZERO, SentSegments::memory)
     }
 
     /// Sets the length of frames. Longer segments that connections agreed on before cross in two parts.
@@ -169,7 +199,7 @@ impl TcpLane {
             SnoopSide::Mobile(mobile) => (mobile.cached_bytes(), mobile.flows()),
         };
         let kept = Bytes::new(cached) + Bytes::from(flows * FLOW);
-        (kept, self.cache + Bytes::from(FLOWS_MAX * FLOW))
+        (kept, memory_of(self.cache))
     }
 
     pub(crate) fn status(&self) -> TcpStatus {
@@ -299,6 +329,21 @@ impl Machine for TcpLane {
             SnoopSide::Nobody => None,
             SnoopSide::Agent(agent) => agent.poll_timeout(),
             SnoopSide::Mobile(mobile) => mobile.poll_timeout(),
+        }
+    }
+}
+
+/// Returns the limit on the memory of snoop with a cache of `cache` bytes.
+fn memory_of(cache: Bytes) -> Bytes {
+    cache + Bytes::from(FLOWS_MAX * FLOW)
+}
+
+impl TcpMethod {
+    /// Returns the limit on the memory that it takes beside packets on their way; snoop's cache has `cache` bytes.
+    pub fn memory_most(self, cache: Bytes) -> Bytes {
+        match self {
+            Self::Snoop => memory_of(cache),
+            Self::Arq | Self::Plain => Bytes::ZERO,
         }
     }
 }

@@ -85,6 +85,7 @@ fn host(index: usize, mobiles: usize, is_shared: bool) -> Host {
         shared_air: (is_gateway && is_shared).then(scheduler::Config::default),
         rate: None,
         snoop_cache: Bytes::mebi(2),
+        memory: None,
         streams: None,
         split: None,
     };
@@ -315,8 +316,10 @@ fn foreign(kind: &str, start: &Recording) -> Vec<u8> {
         "forged, 40 bytes" => [&forged[..9], &[0; 56]].concat(),
         "forged, 1400 bytes" => [&forged[..9], &[0; 1_416]].concat(),
         "sent again" => genuine,
-        "an initiation without mac1" => [&[1, 1][..], &[0; INITIATION_BYTES - 2]].concat(),
-        "a cookie reply" => [&[3, 1][..], &[0; COOKIE_REPLY_BYTES - 2]].concat(),
+        "an initiation without mac1" => {
+            [&[1, initiation[1]][..], &[0; INITIATION_BYTES - 2]].concat()
+        }
+        "a cookie reply" => [&[3, initiation[1]][..], &[0; COOKIE_REPLY_BYTES - 2]].concat(),
         "an initiation under load" => initiation,
         _ => [&initiation[..INITIATION_BYTES - 16], &[7; 16]].concat(),
     }

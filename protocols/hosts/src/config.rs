@@ -7,6 +7,7 @@ use units::{BitRate, Bytes};
 use wire::address::HopAddress;
 
 use crate::{BearerMtu, Caps, SplitTerms, StreamLimits, TcpTerms};
+use crate::{TcpMethod, caps, leases};
 
 /// End of the hop that a host stands at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -35,10 +36,34 @@ pub struct Config {
     pub shared_air: Option<scheduler::Config>,
     /// Limit on snoop's cache for each peer, if TCP uses it.
     pub snoop_cache: Bytes,
+    /// Most memory for all peers together, which share it; `None` if each may use all of its [`Caps::memory`].
+    pub memory: Option<Bytes>,
     /// Limits on the streams of each peer, if TCP is split; `None` if this host makes no streams.
     pub streams: Option<StreamLimits>,
     /// Configuration of the splitter, if TCP is split.
     pub split: Option<split::Config>,
+}
+
+impl Config {
+    /// Returns the least [`Config::memory`]: a floor for each peer, with the buffers of snoop and of streams where
+    /// they may be used.
+    pub fn memory_least(&self) -> Bytes {
+        let streams = self
+            .streams
+            .map_or(Bytes::ZERO, |streams| streams.memory_most());
+        let each = self.peers.iter().map(|peer| {
+            let method = match peer.tcp {
+                TcpTerms::Choose(method) => method,
+                TcpTerms::Follow => TcpMethod::Snoop,
+            };
+            let streams = match peer.split {
+                SplitTerms::Never => Bytes::ZERO,
+                SplitTerms::Choose(_) | SplitTerms::Follow => streams,
+            };
+            leases::FLOOR + caps::BESIDE + method.memory_most(self.snoop_cache) + streams
+        });
+        each.fold(Bytes::ZERO, |sum, peer| sum + peer)
+    }
 }
 
 /// Configuration of a peer. It may hold a secret and so has no `Debug`.

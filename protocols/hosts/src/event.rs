@@ -21,8 +21,15 @@ pub struct Event {
 pub enum EventKind {
     /// There are new keys.
     Established {
-        /// True if the peer has started anew, so that all earlier state is void.
+        /// True if both ends begin anew, so that all earlier state is void.
         fresh: bool,
+    },
+    /// Two hosts use one key, this host's or the peer's, and take the hop from each other.
+    KeyShared,
+    /// A handshake was refused for its time stamp, and is repeated with a later one.
+    StampRefused {
+        /// Time from this stamp to the newest one before it.
+        behind: Duration,
     },
     /// The peer reported that it leaves.
     Left,
@@ -68,7 +75,11 @@ impl EventKind {
             Self::FadeEnded { lasted, kept } => Some(Change::FadeEnded { lasted, kept }),
             Self::HandoffBegan => Some(Change::HandoffBegan),
             Self::HandoffEnded { .. } => Some(Change::HandoffEnded),
-            Self::Moved { .. } | Self::TcpRefused { .. } | Self::StreamsRefused => None,
+            Self::KeyShared
+            | Self::StampRefused { .. }
+            | Self::Moved { .. }
+            | Self::TcpRefused { .. }
+            | Self::StreamsRefused => None,
         }
     }
 }
@@ -79,6 +90,17 @@ impl fmt::Display for Event {
         match self.kind {
             EventKind::Established { fresh: true } => write!(formatter, "{peer}: connected"),
             EventKind::Established { fresh: false } => write!(formatter, "{peer}: keys renewed"),
+            EventKind::KeyShared => write!(
+                formatter,
+                "{peer}: another host uses its key, or this host's, or one of them runs from an old snapshot; each \
+                 takes the hop from the other: give each host a key of its own"
+            ),
+            EventKind::StampRefused { behind } => write!(
+                formatter,
+                "{peer}: a handshake was refused, as its time stamp is {behind} before the newest one: the mobile \
+                 host's clock went back, or another host uses its key, or an old datagram came again; the mobile host \
+                 goes on from the newest stamp"
+            ),
             EventKind::Left => write!(formatter, "{peer}: left"),
             EventKind::Expired => write!(formatter, "{peer}: out of reach"),
             EventKind::FadeBegan => write!(formatter, "{peer}: a fade began"),

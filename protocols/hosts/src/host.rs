@@ -2,6 +2,7 @@
 
 mod presence;
 mod reach;
+mod receive;
 mod search;
 mod sharing;
 mod streams;
@@ -12,22 +13,21 @@ use std::collections::VecDeque;
 use association::LinkEvent;
 use machine::Machine;
 use redirector::Chunks;
-use session::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Entropy, Received, Route};
+use session::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Entropy, Route};
 use split::{Origin, Splitter};
 use thiserror::Error;
 use units::{Bytes, Instant};
 use wire::address::HopAddress;
-use wire::hop::PathMessage;
 use wire::ip::Ecn;
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
-use self::validation::Arrival;
 use crate::agenda::PeerDeadlines;
+use crate::leases::{self, Leases};
 use crate::peer::{Bearer, Peer};
 use crate::route::Routes;
 use crate::sharing::Sharing;
 use crate::streams::StreamMaker;
-use crate::{Config, Event, EventKind, Input, Output, Role};
+use crate::{Caps, Config, Event, EventKind, Input, Output, Role};
 
 const TAG: usize = DATA_OVERHEAD_BYTES - DATA_HEADER_BYTES;
 
@@ -45,6 +45,9 @@ pub enum HostError {
     /// The limits on streams are not valid.
     #[error(transparent)]
     Streams(#[from] machine::ConfigError),
+    /// The memory for all peers is too little.
+    #[error("the peers need {0} of memory at least")]
+    Memory(Bytes),
     /// There are too many peers.
     #[error("too many peers: at most 65,535")]
     TooMany,
@@ -62,6 +65,9 @@ pub struct Host {
     pub(crate) routes: Routes,
     pub(crate) agenda: PeerDeadlines,
     pub(crate) bearer: Bearer,
+    /// Memory that the peers share, and the leases of it, if it is limited.
+    pub(crate) memory: Option<Bytes>,
+    pub(crate) leases: Option<Leases>,
     pub(crate) outputs: VecDeque<Output>,
     pub(crate) packets_unroutable: u64,
     pub(crate) frames_unsent: u64,
@@ -73,6 +79,7 @@ impl Host {
     /// Returns a host at rest. `entropy` must be unpredictable in a live process. It starts with the first
     /// [`Input::Wall`], which gives it the time.
     pub fn new(config: Config, mut entropy: Box<dyn Entropy>) -> Result<Self, HostError> {
+        let leases = Leases::of(&config)?;
         let maker = |limits| StreamMaker::new(limits, &mut *entropy);
         let streams = config.streams.map(maker).transpose()?;
         let settings = session::Config {
@@ -91,6 +98,7 @@ impl Host {
             role: config.role,
             snoop_cache: config.snoop_cache,
             is_shared: config.shared_air.is_some(),
+            lease: config.memory.map(|_| leases::FLOOR),
             streams,
         };
         let (mut peers, mut routes, mut weights) = (Vec::new(), Routes::default(), Vec::new());
@@ -124,6 +132,8 @@ impl Host {
         let sharing = config.shared_air.map(|air| Sharing::new(&air, &weights));
         Ok(Self {
             role: config.role,
+            memory: config.memory,
+            leases,
             endpoint,
             splitter: config.split.map(Splitter::new),
             sharing,
@@ -163,6 +173,7 @@ impl Host {
             .and_then(|ip| self.routes.owner(ip.destination()));
         match owner {
             Some(index) => {
+                self.lend(now, index, packet.capacity());
                 let input = association::Input::Packet(packet);
                 self.peers[index].association.handle_input(now, input);
                 self.forward(now, index);
@@ -171,74 +182,18 @@ impl Host {
         }
     }
 
-    fn datagram(
-        &mut self,
-        now: Instant,
-        from: HopAddress,
-        arrived: Instant,
-        ecn: Ecn,
-        mut buffer: PacketBuffer,
-    ) {
-        let mut arrival = Arrival {
-            from,
-            bytes: buffer.len(),
-            newest: false,
-            proven: false,
-            message: None,
-        };
-        let heard = match self
-            .endpoint
-            .handle_datagram_from(now, Some(from), &mut buffer)
-        {
-            Received::Data {
-                peer,
-                newest,
-                proven,
-                plaintext,
-                ..
-            } => {
-                (arrival.newest, arrival.proven) = (newest, proven);
-                arrival.message = PathMessage::parse(plaintext);
-                Some((peer, plaintext.len()))
-            }
-            Received::Handshake(peer) => {
-                // A response answers this host's own initiation, so it is new; an initiation may be a copy.
-                arrival.newest = self.role == Role::Mobile;
-                Some((peer, 0))
-            }
-            Received::Dropped(cause) => {
-                self.dropped(now, from, cause);
-                None
-            }
-            Received::Reply(reply) => {
-                let length = reply.len();
-                buffer.truncate(length);
-                let (to, ecn) = (from, Ecn::NotCapable);
-                self.outputs.push_back(Output::Datagram { to, buffer, ecn });
-                return;
-            }
-            Received::Goodbye(_) | Received::CookieReply => None,
-        };
-        let heard = heard.and_then(|(peer, length)| {
-            let index = self.routes.index_of(peer)?;
-            self.heard(now, index);
-            self.locate(now, index, arrival);
-            Some((index, length))
-        });
-        self.follow_sessions(now, Some(from));
-        let is_frame = |(_, length): &(_, usize)| *length > 0 && arrival.message.is_none();
-        let Some((index, length)) = heard.filter(is_frame) else {
+    /// Adapts the memory that a peer may use to what it holds, and to packets of `more` bytes that come.
+    pub(crate) fn lend(&mut self, now: Instant, index: usize, more: usize) {
+        let Some(leases) = &mut self.leases else {
             return;
         };
-        buffer.advance(DATA_HEADER_BYTES);
-        buffer.truncate(length);
-        let input = association::Input::Frame {
-            arrived,
-            frame: buffer,
-            ecn,
-        };
-        self.peers[index].association.handle_input(now, input);
-        self.forward(now, index);
+        let peer = &mut self.peers[index];
+        let wanted = peer.association.memory_wanted(more);
+        let most = peer.caps.memory.max(Caps::MEMORY_LEAST);
+        if let Some(lease) = leases.renew(index, wanted, most) {
+            let input = association::Input::Memory(lease);
+            peer.association.handle_input(now, input);
+        }
     }
 
     pub(crate) fn announce(&mut self, index: usize, kind: EventKind) {
@@ -297,9 +252,13 @@ impl Host {
             session::Event::Established {
                 peer,
                 peer_features,
-                new_peer_incarnation: fresh,
+                begins_anew: fresh,
                 ..
             } => (peer, EventKind::Established { fresh }, peer_features),
+            session::Event::KeyShared { peer } => (peer, EventKind::KeyShared, 0),
+            session::Event::StampRefused { peer, behind } => {
+                (peer, EventKind::StampRefused { behind }, 0)
+            }
             session::Event::Left { peer } => (peer, EventKind::Left, 0),
             session::Event::Expired { peer } => (peer, EventKind::Expired, 0),
         };
@@ -310,10 +269,17 @@ impl Host {
         let refused = is_fresh
             .then(|| self.began_anew(now, index, features, from))
             .flatten();
-        let presence = &mut self.peers[index].presence;
+        let peer = &mut self.peers[index];
         match event {
-            session::Event::Established { .. } => presence.established(now),
-            session::Event::Expired { .. } => presence.expired(now),
+            session::Event::Established { .. } => peer.presence.established(now),
+            session::Event::KeyShared { .. } => {
+                // Two hosts may go on for days; the log has it once.
+                if peer.signs.key_is_shared_from(now) {
+                    return;
+                }
+            }
+            session::Event::StampRefused { .. } => {}
+            session::Event::Expired { .. } => peer.presence.expired(now),
             session::Event::Left { .. } => self.part(now, index),
         }
         for kind in [Some(kind), refused].into_iter().flatten() {
@@ -322,8 +288,7 @@ impl Host {
         self.link(now, index);
     }
 
-    /// Makes a new association for a peer that has started anew, with these features; returns the event if it refused
-    /// something.
+    /// Makes a new association with a peer that has these features; returns the event if it refused something.
     fn began_anew(
         &mut self,
         now: Instant,
@@ -342,6 +307,10 @@ impl Host {
             fresh = maker.equip(fresh, profile, &name);
         }
         peer.association = fresh.after(&mut peer.association);
+        peer.association.revive_connections(now);
+        if let Some(leases) = &mut self.leases {
+            leases.end(index);
+        }
         let refused = match peer.terms.tcp.refused(method) {
             Some(chosen) => Some(EventKind::TcpRefused { chosen }),
             None => peer
@@ -357,6 +326,7 @@ impl Host {
     /// Seals and checks the outputs of an association; returns the bytes of them on the wire.
     pub(crate) fn forward(&mut self, now: Instant, index: usize) -> Bytes {
         let mut sent = Bytes::ZERO;
+        self.lend(now, index, 0);
         self.agenda.touch(index, &self.peers);
         if let Some(sharing) = &mut self.sharing {
             sharing.changed.push(index);

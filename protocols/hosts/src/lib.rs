@@ -10,6 +10,7 @@ mod caps;
 mod config;
 mod event;
 mod host;
+mod leases;
 mod path;
 mod peer;
 mod presence;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use arq::PathSearch;
 use association::{Association, TcpConfig, TcpMethod};
+use machine::Machine;
 use session::{DATA_OVERHEAD_BYTES, PeerId};
 use units::{BitRate, Bytes, Instant};
 use wire::address::HopAddress;
@@ -13,7 +14,7 @@ use crate::presence::Presence;
 use crate::reach::Reach;
 use crate::search::Search;
 use crate::streams::StreamMaker;
-use crate::verdict::{HopState, Limit, UnverifiedReports, VerdictInputs};
+use crate::verdict::{HopState, Limit, Signs, VerdictInputs};
 use crate::{BearerMtu, Caps, Choice, HopCondition, Profile, Role, Scope, SplitTerms, TcpTerms};
 
 const UDP: usize = 8;
@@ -29,6 +30,8 @@ pub(crate) struct Bearer {
     pub(crate) snoop_cache: Bytes,
     /// True if other peers use the same air.
     pub(crate) is_shared: bool,
+    /// Part of its memory that an association may use at first; `None` for all of it.
+    pub(crate) lease: Option<Bytes>,
     /// Maker of streams, if TCP may be split.
     pub(crate) streams: Option<StreamMaker>,
 }
@@ -44,7 +47,7 @@ pub(crate) struct Peer {
     pub(crate) reach: Reach,
     pub(crate) search: Search,
     pub(crate) moving: Option<HandOff>,
-    pub(crate) signs: UnverifiedReports,
+    pub(crate) signs: Signs,
     pub(crate) packets_refused: u64,
     pub(crate) caps: Caps,
     pub(crate) terms: Terms,
@@ -72,7 +75,9 @@ pub(crate) struct HandOff {
 impl Peer {
     /// Returns a peer from which nothing has been received.
     pub(crate) fn new(config: crate::Peer, id: PeerId, bearer: &Bearer) -> Self {
-        let association = bearer.association(config.endpoint, TcpMethod::Arq, &config.caps);
+        let mut association = bearer.association(config.endpoint, TcpMethod::Arq, &config.caps);
+        // Without keys nothing can be sent, so its timers would only run idle.
+        association.handle_input(Instant::ZERO, association::Input::Link(false));
         Self {
             name: config.name,
             id,
@@ -82,7 +87,7 @@ impl Peer {
             reach: Reach::Open,
             search: Search::default(),
             moving: None,
-            signs: UnverifiedReports::default(),
+            signs: Signs::default(),
             packets_refused: 0,
             caps: config.caps,
             terms: Terms {
@@ -139,7 +144,9 @@ impl Bearer {
         };
         let config = arq::Config {
             memory: caps.memory,
+            lease: self.lease,
             queue: caps.queue,
+            packets: caps.packets,
             path: Some(PathSearch {
                 lengths: self.mtu,
                 around,

@@ -99,9 +99,10 @@ impl Host {
             let (held, most) = caps::of_peer(held, most);
             (held, most + self.streams_to_come(peer))
         });
-        each.fold((Bytes::ZERO, Bytes::ZERO), |sum, peer| {
+        let (held, most) = each.fold((Bytes::ZERO, Bytes::ZERO), |sum, peer| {
             (sum.0 + peer.0, sum.1 + peer.1)
-        })
+        });
+        (held, self.memory.map_or(most, |limit| most.min(limit)))
     }
 
     /// Returns the memory that the streams of a peer may hold once there are any.

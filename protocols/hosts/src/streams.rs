@@ -18,6 +18,17 @@ pub struct StreamLimits {
     pub lean: bool,
 }
 
+impl StreamLimits {
+    /// Returns the limit on the memory of a peer's streams.
+    pub fn memory_most(self) -> Bytes {
+        let maker = StreamMaker {
+            limits: self,
+            seed: 0,
+        };
+        maker.memory_most()
+    }
+}
+
 /// Maker of the streams of all peers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StreamMaker {

@@ -25,6 +25,8 @@ pub enum LimitedBy {
     ProcessorThere,
     /// The path carries shorter packets than this end must send.
     PathMtu,
+    /// Two hosts use one key and take the hop from each other.
+    KeyShared,
     /// The peer is not present.
     PeerGone,
     /// No process listens at the peer's port.
@@ -44,6 +46,8 @@ pub struct Reach {
     pub is_unopened: bool,
     /// True if the path carries no packets that are long enough.
     pub is_cut: bool,
+    /// True if a handshake has shown lately that two hosts use one key.
+    pub is_shared: bool,
 }
 
 /// Facts on which a verdict rests.
@@ -70,6 +74,7 @@ type Row = (LimitedBy, fn(&VerdictInputs) -> bool);
 
 /// The rows in the order of their test: a cause that makes the later ones meaningless comes first.
 const ROWS: &[Row] = &[
+    (LimitedBy::KeyShared, |facts| facts.reach.is_shared),
     (LimitedBy::PortRefused, |facts| facts.reach.is_refused),
     (LimitedBy::NotAuthorised, |facts| {
         !facts.reach.is_linked && facts.reach.is_unopened
@@ -127,6 +132,9 @@ impl fmt::Display for LimitedBy {
             Self::ProcessorHere => "the processor of this host",
             Self::ProcessorThere => "the processor of the other host",
             Self::PathMtu => "the path, which carries no packets that are long enough",
+            Self::KeyShared => {
+                "another host, which uses the key of this host or of the peer and takes the hop from it"
+            }
             Self::PeerGone => "the peer, which is not heard",
             Self::PortRefused => "the peer's port, where no process listens",
             Self::NotAuthorised => "keys that do not belong together",
@@ -217,21 +225,25 @@ fn words(by: LimitedBy, seconds: &RecentCounters, percent: impl Fn(Duration) -> 
         LimitedBy::Application
         | LimitedBy::OwnQueue
         | LimitedBy::PathMtu
+        | LimitedBy::KeyShared
         | LimitedBy::PeerGone
         | LimitedBy::PortRefused
         | LimitedBy::NotAuthorised => by.to_string(),
     }
 }
 
-/// Times of unproved signs of a peer. They may be forged, and so only serve the status.
+/// Times of signs of a peer, for its status. The first two may be forged.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct UnverifiedReports {
+pub(crate) struct Signs {
     pub(crate) refused: Option<Instant>,
     pub(crate) unopened: Option<Instant>,
+    key_shared: Option<Instant>,
 }
 
 /// Time for which a sign counts.
 const SIGN: Duration = Duration::from_secs(30);
+/// Time for which a shared key counts: two idle hosts take the hop from each other when they renew keys.
+const SHARED: Duration = Duration::from_secs(180);
 
 /// State of the hop to a peer, as its parts report it.
 #[derive(Debug, Clone, Copy)]
@@ -242,7 +254,7 @@ pub(crate) struct HopState {
     pub(crate) is_cut: bool,
 }
 
-impl UnverifiedReports {
+impl Signs {
     /// Returns the reachability of a peer from which the last datagram came at `heard`.
     pub(crate) fn reach(&self, now: Instant, hop: HopState, heard: Option<Instant>) -> Reach {
         let counts = |sign: Option<Instant>| {
@@ -253,7 +265,19 @@ impl UnverifiedReports {
             is_refused: counts(self.refused),
             is_unopened: counts(self.unopened),
             is_cut: hop.is_cut,
+            is_shared: self.key_is_shared(now),
         }
+    }
+
+    /// Records that a key is shared; returns true if that was known.
+    pub(crate) fn key_is_shared_from(&mut self, now: Instant) -> bool {
+        let was_known = self.key_is_shared(now);
+        self.key_shared = Some(now);
+        was_known
+    }
+
+    fn key_is_shared(&self, now: Instant) -> bool {
+        self.key_shared.is_some_and(|at| now.since(at) <= SHARED)
     }
 }
 
@@ -343,14 +367,16 @@ mod tests {
         }
         let cut = |reach: &mut Reach| (reach.is_cut, reach.is_linked) = (true, true);
         assert_eq!(reached(cut), LimitedBy::PathMtu);
+        let shared = |reach: &mut Reach| (reach.is_shared, reach.is_refused) = (true, true);
+        assert_eq!(reached(shared), LimitedBy::KeyShared);
     }
 
     #[test]
     fn a_sign_counts_until_the_peer_is_heard() {
         let at = Instant::from_millis;
-        let signs = UnverifiedReports {
+        let signs = Signs {
             refused: Some(at(5_000)),
-            unopened: None,
+            ..Signs::default()
         };
         let hop = HopState {
             is_linked: true,

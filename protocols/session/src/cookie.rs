@@ -60,7 +60,7 @@ impl Endpoint {
             return Admission::Granted;
         }
         let period = now.as_nanos() / COOKIE_LIFE.as_nanos();
-        let secret = self.identity.tokens.token(*b"cookie--", period, from);
+        let secret = self.token(*b"cookie--", period, from);
         let (cookie, _) = halves(&secret);
         let given = mac2_of(initiation);
         // Most forgeries do not even try.

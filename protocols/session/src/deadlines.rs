@@ -5,15 +5,15 @@ use zeroize::Zeroizing;
 
 use crate::endpoint::Endpoint;
 use crate::entropy::draw;
-use crate::message::{self, HandshakePayload, InitiationPayload, initiation_noise_mut};
+use crate::message::{self, Greeting, initiation_noise_mut};
 use crate::noise;
 use crate::output::{Event, PeerId, Route};
 use crate::peer::{Flight, Side};
 
-/// Time from the first transmission of an initiation to the next.
+/// Least and longest time from one transmission of an initiation to the next, without end. In between it is a quarter
+/// of the time since the first one: most fades and restarts are short, but some fades last hours.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
-/// Time between all later ones, without limit: fades last minutes, and their end should be detected soon.
-const LATER_RETRY: Duration = Duration::from_secs(5);
+const LATEST_RETRY: Duration = Duration::from_secs(5);
 /// Largest random addition to either, so that the mobile hosts of a restarted gateway do not all initiate at once.
 const RETRY_JITTER: Duration = Duration::from_millis(333);
 /// Least time between two transmissions, however often the link comes up.
@@ -21,8 +21,26 @@ const HASTE_GAP: Duration = Duration::from_millis(100);
 /// Time for which an initiation is repeated unchanged, so that a late answer to any copy is still valid. It ends well
 /// before the responder drops its answer.
 const INITIATION_LIFE: Duration = Duration::from_secs(60);
+/// Latest time that a clock may show: the year 2262. Only a counter goes on from here, in steps of at most
+/// [`STAMP_STEP`], so that no clock and no peer can use up the stamps.
+pub(crate) const LATEST_STAMP: u64 = 1 << 63;
+/// Largest step of a stamp beyond [`LATEST_STAMP`].
+pub(crate) const STAMP_STEP: u64 = 1 << 32;
 /// Granularity of the stamps, which hides the exact clock: 2^24 ns.
 const STAMP_GRAIN: u64 = 1 << 24;
+
+impl Flight {
+    /// Returns true if the initiation may be sent again unchanged.
+    fn may_be_repeated(&self, now: Instant) -> bool {
+        !self.is_refused && now.since(self.created) < INITIATION_LIFE
+    }
+
+    /// Replaces it soon by one with a later stamp.
+    pub(crate) fn refuse(&mut self, now: Instant) {
+        self.is_refused = true;
+        self.resend_at = now.max(self.sent + HASTE_GAP);
+    }
+}
 
 impl Endpoint {
     /// Handles all due timers of one peer.
@@ -35,23 +53,49 @@ impl Endpoint {
         let Side::Initiator(initiator) = &mut peer.side else {
             return;
         };
-        let mut probe = false;
-        let mut hopeless = false;
-        if let Some(silence) = &mut initiator.silence {
-            while silence.deadline().is_some_and(|at| at <= now) {
-                silence.steps += 1;
-                probe = true;
+        let is_impatient = initiator.impatient_at().is_some_and(|at| at <= now);
+        let is_due = match &initiator.flight {
+            Some(flight) => flight.resend_at <= now,
+            None => {
+                if is_impatient {
+                    self.send_empty(now, id);
+                }
+                is_impatient || rekey_is_due
             }
-            hopeless = silence.is_exhausted();
+        };
+        if is_due {
+            self.send_initiation(now, id);
         }
-        match &initiator.flight {
-            Some(flight) if flight.resend_at <= now => self.send_initiation(now, id, LATER_RETRY),
-            None if hopeless || rekey_is_due => self.send_initiation(now, id, FIRST_RETRY),
-            _ => {}
+    }
+
+    /// Ends a handshake that only silence has caused: the peer has answered under the present keys.
+    pub(crate) fn end_impatience(&mut self, now: Instant, id: PeerId) {
+        let Some(peer) = self.peers.get_mut(&id) else {
+            return;
+        };
+        let is_due = peer.rekey_at(&self.limits).is_some_and(|at| at <= now);
+        if let Side::Initiator(initiator) = &mut peer.side
+            && let Some(flight) = initiator.flight.take_if(|_| !is_due)
+        {
+            self.by_index.remove(&flight.index);
+            self.reschedule(id);
         }
-        if probe && !hopeless {
-            self.send_empty(now, id);
+    }
+
+    /// Retries within about a second although the peer has been silent for long: see [`Endpoint::retry_soon`].
+    pub(crate) fn retry_earlier(&mut self, now: Instant, id: PeerId) {
+        let jitter = self.jitter();
+        if let Ok(initiator) = self.initiator(id)
+            && let Some(flight) = &mut initiator.flight
+        {
+            let soon = now.max(flight.sent + FIRST_RETRY + jitter);
+            flight.resend_at = flight.resend_at.min(soon);
         }
+    }
+
+    fn jitter(&mut self) -> Duration {
+        let chance = u64::from(u32::from_le_bytes(draw(&mut *self.entropy)));
+        RETRY_JITTER.scaled(chance, 1 << 32)
     }
 
     /// Retries at once: see [`Endpoint::retry_now`].
@@ -61,18 +105,20 @@ impl Endpoint {
         };
         match &initiator.flight {
             Some(flight) if now.since(flight.sent) < HASTE_GAP => {}
-            Some(_) => self.send_initiation(now, id, FIRST_RETRY),
+            Some(_) => self.send_initiation(now, id),
             None => self.send_empty(now, id),
         }
     }
 
     /// Sends the initiation in flight again, or a new one if there is none or it is too old.
-    fn send_initiation(&mut self, now: Instant, id: PeerId, retry: Duration) {
+    fn send_initiation(&mut self, now: Instant, id: PeerId) {
         let Ok(initiator) = self.initiator(id) else {
             return;
         };
-        let mut flight = match initiator.flight.take() {
-            Some(flight) if now.since(flight.created) < INITIATION_LIFE => flight,
+        let former = initiator.flight.take();
+        let trying_since = former.as_ref().map_or(now, |flight| flight.trying_since);
+        let mut flight = match former {
+            Some(flight) if flight.may_be_repeated(now) => flight,
             old => {
                 if let Some(old) = old {
                     self.by_index.remove(&old.index);
@@ -84,9 +130,10 @@ impl Endpoint {
                 Box::new(flight)
             }
         };
-        let chance = u64::from(u32::from_le_bytes(draw(&mut *self.entropy)));
+        let retry = (now.since(trying_since) / 4).clamp(FIRST_RETRY, LATEST_RETRY);
+        flight.trying_since = trying_since;
         flight.sent = now;
-        flight.resend_at = now + retry + RETRY_JITTER.scaled(chance, 1 << 32);
+        flight.resend_at = now + retry + self.jitter();
         flight.has_hurried = false;
         if let Ok(initiator) = self.initiator(id) {
             let initiation = flight.signed(now, initiator.cookie);
@@ -101,19 +148,20 @@ impl Endpoint {
         let unix_nanos = self
             .identity
             .wall_clock_at_origin
-            .saturating_add(now.since_origin().as_nanos());
+            .saturating_add(now.since_origin().as_nanos())
+            .min(LATEST_STAMP);
         let initiator = self.initiator(id).ok()?;
         let stamp =
             (unix_nanos - unix_nanos % STAMP_GRAIN).max(initiator.last_stamp.saturating_add(1));
         initiator.last_stamp = stamp;
         let ephemeral = Zeroizing::new(draw(&mut *self.entropy));
         let peer = self.peers.get(&id)?;
-        let answer = HandshakePayload {
+        let greeting = Greeting {
             index,
-            epoch: self.identity.epoch,
+            known: peer.in_use.map_or(0, |known| known.session),
             features: peer.features,
+            stamp,
         };
-        let greeting = InitiationPayload { answer, stamp };
         let local = noise::Local {
             private_key: &self.identity.private_key,
             prologue: noise::PROLOGUE,
@@ -130,9 +178,11 @@ impl Endpoint {
             state,
             initiation,
             created: now,
+            trying_since: now,
             sent: now,
             resend_at: now,
             has_hurried: false,
+            is_refused: false,
         })
     }
 
@@ -150,7 +200,7 @@ impl Endpoint {
         if let Side::Responder(responder) = &mut peer.side
             && peer.sessions.next.is_none()
         {
-            responder.answered = None;
+            responder.forget_answer();
         }
         if had_session && peer.sessions.current.is_none() {
             self.announce(Event::Expired { peer: id });

@@ -8,7 +8,7 @@ use wire::address::HopAddress;
 
 use crate::admission::{Admission, Budget};
 use crate::cookie;
-use crate::entropy::{Entropy, draw};
+use crate::entropy::Entropy;
 use crate::keys::{PresharedKey, PrivateKey, PublicKey};
 use crate::limits::Limits;
 use crate::message::{
@@ -17,7 +17,7 @@ use crate::message::{
 use crate::output::{
     Counters, DropCause, Event, Output, PeerError, PeerId, Received, Route, SealError,
 };
-use crate::peer::{InitiatorState, KeySlot, Peer, ResponderState, Role, Sessions, Side, Silence};
+use crate::peer::{InitiatorState, KeySlot, Peer, ResponderState, Role, Sessions, Side};
 use crate::token::TokenKey;
 
 /// Configuration of an endpoint. It holds a secret and so has no `Debug`.
@@ -39,7 +39,7 @@ pub struct PeerConfig {
     pub preshared_key: Option<PresharedKey>,
     /// Role of this host towards the peer.
     pub role: Role,
-    /// Extensions beyond version 1 that this host supports, one bit each; sent to this peer.
+    /// Extensions beyond this version that this host supports, one bit each; sent to this peer.
     pub features: u64,
 }
 
@@ -49,10 +49,10 @@ pub(crate) struct Identity {
     pub(crate) public_key: PublicKey,
     /// Key of the mac1 of messages to this host.
     pub(crate) mac1_key: Mac1Key,
-    pub(crate) epoch: u64,
-    pub(crate) tokens: TokenKey,
     /// Key of the cookie replies of this host.
     pub(crate) cookie_key: [u8; 32],
+    /// Secret of the tokens, once there are any.
+    pub(crate) tokens: Option<TokenKey>,
     pub(crate) wall_clock_at_origin: u64,
 }
 
@@ -80,19 +80,17 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Returns a host without peers. Its boot epoch is drawn from `entropy`, as are all its keys later.
-    pub fn new(config: Config, mut entropy: Box<dyn Entropy>) -> Self {
+    /// Returns a host without peers. Its keys will be drawn from `entropy`.
+    pub fn new(config: Config, entropy: Box<dyn Entropy>) -> Self {
         let public_key = config.private_key.public_key();
         let limits = config.limits;
-        let epoch = u64::from_le_bytes(draw(&mut *entropy));
         Self {
             identity: Identity {
                 cookie_key: cookie::reply_key(&public_key),
-                tokens: TokenKey::new(&config.private_key, epoch),
+                tokens: None,
                 private_key: config.private_key,
                 public_key,
                 mac1_key: Mac1Key::new(&public_key),
-                epoch,
                 wall_clock_at_origin: config.wall_clock_at_origin,
             },
             limits,
@@ -112,11 +110,6 @@ impl Endpoint {
     /// Returns this host's public key.
     pub fn public_key(&self) -> PublicKey {
         self.identity.public_key
-    }
-
-    /// Returns the boot epoch: a random number that differs after each start of the host.
-    pub fn epoch(&self) -> u64 {
-        self.identity.epoch
     }
 
     /// Returns the numbers of dropped datagrams by cause.
@@ -150,7 +143,8 @@ impl Endpoint {
                 Role::Responder => Side::Responder(ResponderState::default()),
             },
             features: config.features,
-            known_epoch: None,
+            in_use: None,
+            refusal_announced: None,
         };
         if matches!(peer.side, Side::Initiator(_)) {
             self.initiates_to.push(id);
@@ -188,6 +182,16 @@ impl Endpoint {
     pub fn retry_now(&mut self, now: Instant, peer: PeerId) -> Result<(), PeerError> {
         if self.initiator(peer)?.wanted {
             self.hasten(now, peer);
+            self.reschedule(peer);
+        }
+        Ok(())
+    }
+
+    /// Retries soon: the network reports that no process listens at the peer's port, so the path is there and the peer
+    /// may start again. The report may be forged; then it costs an initiation a second.
+    pub fn retry_soon(&mut self, now: Instant, peer: PeerId) -> Result<(), PeerError> {
+        if self.initiator(peer)?.wanted {
+            self.retry_earlier(now, peer);
             self.reschedule(peer);
         }
         Ok(())
@@ -273,12 +277,8 @@ impl Endpoint {
         current.seal(buffer);
         if let Side::Initiator(initiator) = &mut held.side {
             let worn = number + 1 == limits.rekey_after_messages;
-            if initiator.silence.is_none() || worn {
-                let fresh = Silence {
-                    since: now,
-                    steps: 0,
-                };
-                initiator.silence.get_or_insert(fresh);
+            if initiator.silent_since.is_none() || worn {
+                initiator.silent_since.get_or_insert(now);
                 self.reschedule(peer);
             }
         }
@@ -331,12 +331,14 @@ impl Endpoint {
         match &mut peer.side {
             Side::Initiator(initiator) => {
                 if slot == KeySlot::Current {
-                    initiator.silence = None;
+                    initiator.silent_since = None;
+                    self.end_impatience(now, id);
                 }
             }
             Side::Responder(responder) => {
                 if slot == KeySlot::Next {
-                    confirmed_at = responder.asked_from.take();
+                    let newest = responder.newest.as_deref();
+                    confirmed_at = newest.and_then(|newest| newest.asked_from);
                     self.confirm(id);
                 }
                 if opened.length == 0 {
@@ -392,12 +394,12 @@ impl Endpoint {
         }
         match &mut peer.side {
             Side::Initiator(initiator) => {
-                initiator.silence = None;
+                initiator.silent_since = None;
                 if let Some(flight) = initiator.flight.take() {
                     self.by_index.remove(&flight.index);
                 }
             }
-            Side::Responder(responder) => responder.answered = None,
+            Side::Responder(responder) => responder.forget_answer(),
         }
         Ok(())
     }

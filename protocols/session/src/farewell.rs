@@ -3,6 +3,7 @@
 use units::Instant;
 
 use crate::endpoint::Endpoint;
+use crate::lineage::Lineage;
 use crate::message::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, GOODBYE};
 use crate::output::{Event, PeerError, PeerId, Route};
 use crate::peer::Side;
@@ -22,32 +23,41 @@ impl Endpoint {
         }
         self.forget_sessions(peer)?;
         if let Some(peer) = self.peers.get_mut(&peer) {
-            peer.known_epoch = None;
-            if let Side::Initiator(initiator) = &mut peer.side {
-                initiator.wanted = false;
+            peer.in_use = None;
+            match &mut peer.side {
+                Side::Initiator(initiator) => initiator.wanted = false,
+                Side::Responder(responder) => responder.offer = None,
             }
         }
         Ok(())
     }
 
-    /// Drops the keys of the peer's current epoch after its goodbye. A new session needs a new handshake.
+    /// Drops the keys of the current epoch after the peer's goodbye. A new session needs a new handshake.
     pub(crate) fn handle_goodbye(&mut self, id: PeerId) {
         let Some(peer) = self.peers.get_mut(&id) else {
             return;
         };
-        let ended = peer.known_epoch.take();
+        let ended = peer.in_use.take().map(|ended| ended.epoch);
+        let is_ended = |lineage: Lineage| Some(lineage.epoch) == ended;
         // The answer to a later start of the peer may be on its way already.
         let slots = peer.sessions.slots();
         for slot in slots {
-            if let Some(old) = slot.take_if(|held| Some(held.terms.peer_epoch) == ended) {
+            if let Some(old) = slot.take_if(|held| is_ended(held.terms.lineage)) {
                 self.by_index.remove(&old.terms.local_index);
             }
         }
         match &mut peer.side {
-            Side::Initiator(initiator) => initiator.silence = None,
+            Side::Initiator(initiator) => {
+                initiator.silent_since = None;
+                // Its answer might continue the epoch that has ended.
+                if let Some(flight) = initiator.flight.take() {
+                    self.by_index.remove(&flight.index);
+                }
+            }
             Side::Responder(responder) => {
+                responder.offer.take_if(|offer| is_ended(offer.offered));
                 if peer.sessions.next.is_none() {
-                    responder.answered = None;
+                    responder.forget_answer();
                 }
             }
         }

@@ -1,21 +1,26 @@
 //! The handshake: initiations, responses, confirmation.
 
 use snow::HandshakeState;
-use units::Instant;
+use units::{Duration, Instant};
 use wire::address::HopAddress;
 use zeroize::Zeroizing;
 
+use crate::deadlines::{LATEST_STAMP, STAMP_STEP};
 use crate::endpoint::Endpoint;
 use crate::entropy::draw;
 use crate::keys::PublicKey;
+use crate::lineage::{Lineage, Offer, relate};
 use crate::message::{
-    self, HandshakePayload, INITIATION_BYTES, InitiationPayload, RESPONSE_BYTES, initiation_noise,
+    self, Answer, Greeting, INITIATION_BYTES, RESPONSE_BYTES, Relation, initiation_noise,
     response_noise, response_noise_mut, without_mac2,
 };
 use crate::noise;
 use crate::output::{DropCause, Event, PeerId, Route};
-use crate::peer::{Peer, ResponderState, Side};
+use crate::peer::{Accepted, Peer, ResponderState, Role, Side};
 use crate::transport::{Terms, Transport};
+
+/// Least time between two events about refused stamps of one peer.
+const REFUSAL_GAP: Duration = Duration::from_secs(60);
 
 impl Endpoint {
     /// Handles an initiation that was admitted.
@@ -32,32 +37,47 @@ impl Endpoint {
         let Side::Responder(responder) = &mut peer.side else {
             return Err(DropCause::UnexpectedHandshake);
         };
-        if responder
-            .newest_stamp
-            .is_some_and(|newest| greeting.stamp <= newest)
-        {
-            let response = cached_response(responder, initiation)?;
-            responder.asked_from = responder.asked_from.filter(|first| Some(*first) == from);
+        if let Some(response) = repeated_response(responder, from, initiation)? {
             self.transmit(id, Route::Reply, response);
             return Ok(id);
         }
-        responder.newest_stamp = Some(greeting.stamp);
-        let terms = Terms {
-            local_index,
-            remote_index: greeting.answer.index,
-            peer_epoch: greeting.answer.epoch,
-            peer_features: greeting.answer.features,
-            created: now,
-        };
-        let answer = HandshakePayload {
+        let newest_stamp = responder.newest.as_deref().map_or(0, |newest| newest.stamp);
+        if !is_next(greeting.stamp, newest_stamp) {
+            let refusal = Answer::Refused { newest_stamp };
+            let (response, _) = respond(state, peer, greeting.index, refusal);
+            self.transmit(id, Route::Reply, response.to_vec());
+            self.announce_refusal(now, id, newest_stamp.saturating_sub(greeting.stamp));
+            return Err(DropCause::StaleHandshake);
+        }
+        let named = greeting.known;
+        let (continued, relation) = relate(named, peer.in_use, responder.offer.as_ref());
+        let answer = Answer::Offered {
+            relation,
             index: local_index,
-            epoch: self.identity.epoch,
             features: peer.features,
         };
-        let (response, transport) = respond(state, peer, terms, answer);
+        let (response, state) = respond(state, peer, greeting.index, answer);
+        let offered = Lineage::next(noise::session_id(&state), continued);
+        let terms = Terms {
+            local_index,
+            remote_index: greeting.index,
+            lineage: offered,
+            peer_features: greeting.features,
+            created: now,
+        };
+        let transport = transport(state, terms, Role::Responder);
         if let Side::Responder(responder) = &mut peer.side {
-            responder.answered = Some(Box::new((*initiation, response)));
-            responder.asked_from = from;
+            responder.newest = Some(Box::new(Accepted {
+                stamp: greeting.stamp,
+                initiation: *initiation,
+                asked_from: from,
+                response: Some(response),
+            }));
+            responder.offer = Some(Offer {
+                named,
+                continued,
+                offered,
+            });
         }
         let replaced = peer.sessions.next.replace(Box::new(transport));
         if let Some(replaced) = replaced {
@@ -65,6 +85,9 @@ impl Endpoint {
         }
         self.by_index.insert(local_index, id);
         self.transmit(id, Route::Reply, response.to_vec());
+        if relation == Relation::Supersedes {
+            self.announce(Event::KeyShared { peer: id });
+        }
         Ok(id)
     }
 
@@ -78,14 +101,10 @@ impl Endpoint {
             return Err(DropCause::BadMac);
         }
         let index = message::receiver_of(response);
-        let id = *self
-            .by_index
-            .get(&index)
-            .ok_or(DropCause::UnexpectedHandshake)?;
-        let peer = self
-            .peers
-            .get_mut(&id)
-            .ok_or(DropCause::UnexpectedHandshake)?;
+        let id = self.by_index.get(&index).copied();
+        let id = id.ok_or(DropCause::UnexpectedHandshake)?;
+        let peer = self.peers.get_mut(&id);
+        let peer = peer.ok_or(DropCause::UnexpectedHandshake)?;
         let Side::Initiator(initiator) = &mut peer.side else {
             return Err(DropCause::UnexpectedHandshake);
         };
@@ -96,23 +115,46 @@ impl Endpoint {
         if !self.budget.take(now) {
             return Err(DropCause::OverBudget);
         }
-        let mut payload = [0; HandshakePayload::BYTES];
+        let mut payload = [0; Answer::BYTES];
         flight
             .state
             .read_message(response_noise(response), &mut payload)
             .map_err(|_| DropCause::BadHandshake)?;
-        let answer = HandshakePayload::decode(&payload);
+        let (relation, remote_index, peer_features) = match Answer::decode(&payload) {
+            Some(Answer::Offered {
+                relation,
+                index,
+                features,
+            }) => (relation, index, features),
+            Some(Answer::Refused { newest_stamp }) => {
+                let behind = newest_stamp.saturating_sub(initiator.last_stamp);
+                initiator.last_stamp = initiator.last_stamp.max(newest_stamp);
+                flight.refuse(now);
+                self.announce_refusal(now, id, behind);
+                return Ok(id);
+            }
+            None => return Err(DropCause::BadHandshake),
+        };
+        let former = match relation {
+            Relation::Continues => Some(peer.in_use.ok_or(DropCause::BadHandshake)?),
+            Relation::BeginsAnew | Relation::Supersedes => None,
+        };
+        let flight = initiator
+            .flight
+            .take()
+            .ok_or(DropCause::UnexpectedHandshake)?;
+        initiator.silent_since = None;
         let terms = Terms {
             local_index: index,
-            remote_index: answer.index,
-            peer_epoch: answer.epoch,
-            peer_features: answer.features,
+            remote_index,
+            lineage: Lineage::next(noise::session_id(&flight.state), former),
+            peer_features,
             created: flight.created,
         };
-        let [send, receive] = noise::split(&mut flight.state);
-        initiator.flight = None;
-        initiator.silence = None;
-        self.install(id, Transport::new(terms, &send, &receive));
+        self.install(id, transport(flight.state, terms, Role::Initiator));
+        if relation == Relation::Supersedes {
+            self.announce(Event::KeyShared { peer: id });
+        }
         // The responder sends nothing under the new keys until it has received a datagram under them.
         self.send_empty(now, id);
         Ok(id)
@@ -125,7 +167,9 @@ impl Endpoint {
             return;
         };
         if let Side::Responder(responder) = &mut peer.side {
-            responder.answered = None;
+            responder.forget_answer();
+            // The initiator has this session, so it will not name one before it.
+            responder.offer = None;
         }
         if let Some(next) = peer.sessions.next.take() {
             self.install(id, *next);
@@ -138,16 +182,17 @@ impl Endpoint {
             return;
         };
         let Terms {
-            peer_epoch,
+            lineage,
             peer_features,
             ..
         } = transport.terms;
-        let new_peer_incarnation = peer.known_epoch.replace(peer_epoch) != Some(peer_epoch);
+        let former = peer.in_use.replace(lineage);
+        let begins_anew = former.is_none_or(|former| former.epoch != lineage.epoch);
         let former = peer.sessions.current.replace(Box::new(transport));
         let mut unused = [None, None];
         unused[0] = std::mem::replace(&mut peer.sessions.previous, former);
-        if new_peer_incarnation {
-            // Data of the peer's former epoch must not mix with data of this one.
+        if begins_anew {
+            // Data of the former epoch must not mix with data of this one.
             unused[1] = peer.sessions.previous.take();
         }
         for transport in unused.into_iter().flatten() {
@@ -155,23 +200,37 @@ impl Endpoint {
         }
         self.announce(Event::Established {
             peer: id,
-            peer_epoch,
+            epoch: lineage.epoch,
             peer_features,
-            new_peer_incarnation,
+            begins_anew,
         });
+    }
+
+    /// Announces that the stamp of an initiation was refused; once a minute at most, since copies of old initiations
+    /// may come at any rate.
+    fn announce_refusal(&mut self, now: Instant, id: PeerId, behind_nanos: u64) {
+        let Some(peer) = self.peers.get_mut(&id) else {
+            return;
+        };
+        let last = peer.refusal_announced;
+        if last.is_none_or(|last| now.since(last) >= REFUSAL_GAP) {
+            peer.refusal_announced = Some(now);
+            let behind = Duration::from_nanos(behind_nanos);
+            self.announce(Event::StampRefused { peer: id, behind });
+        }
     }
 
     /// Opens an initiation. Returns the handshake, the sender, and the content.
     fn read_initiation(
         &mut self,
         initiation: &[u8; INITIATION_BYTES],
-    ) -> Result<(HandshakeState, PublicKey, InitiationPayload), DropCause> {
+    ) -> Result<(HandshakeState, PublicKey, Greeting), DropCause> {
         let mut state = noise::responder(&noise::Local {
             private_key: &self.identity.private_key,
             prologue: noise::PROLOGUE,
             ephemeral: Zeroizing::new(draw(&mut *self.entropy)),
         });
-        let mut payload = [0; InitiationPayload::BYTES];
+        let mut payload = [0; Greeting::BYTES];
         state
             .read_message(initiation_noise(initiation), &mut payload)
             .map_err(|_| DropCause::BadHandshake)?;
@@ -180,7 +239,7 @@ impl Endpoint {
             .and_then(|bytes| bytes.try_into().ok())
             .map(PublicKey::from_bytes)
             .ok_or(DropCause::BadHandshake)?;
-        Ok((state, sender, InitiationPayload::decode(&payload)))
+        Ok((state, sender, Greeting::decode(&payload)))
     }
 
     /// Returns an index that no session and no handshake has.
@@ -194,33 +253,66 @@ impl Endpoint {
     }
 }
 
-/// Returns the answer to exactly this initiation, if there was one; a new answer would create a second pair of keys
+/// Returns the answer to exactly this initiation again, if it has one; a new answer would create a second pair of keys
 /// for one initiation (the flaw of KRACK).
-fn cached_response(
-    responder: &ResponderState,
+///
+/// # Errors
+/// Its keys were confirmed or have expired: nobody waits for an answer.
+fn repeated_response(
+    responder: &mut ResponderState,
+    from: Option<HopAddress>,
     initiation: &[u8; INITIATION_BYTES],
-) -> Result<Vec<u8>, DropCause> {
-    match responder.answered.as_deref() {
-        Some((asked, answer)) if without_mac2(asked) == without_mac2(initiation) => {
-            Ok(answer.to_vec())
+) -> Result<Option<Vec<u8>>, DropCause> {
+    match responder.newest.as_deref_mut() {
+        Some(newest) if without_mac2(&newest.initiation) == without_mac2(initiation) => {
+            newest.asked_from = newest.asked_from.filter(|first| Some(*first) == from);
+            let response = newest.response.ok_or(DropCause::StaleHandshake)?;
+            Ok(Some(response.to_vec()))
         }
-        _ => Err(DropCause::StaleHandshake),
+        _ => Ok(None),
     }
 }
 
-/// Writes the response to an initiation and derives the session from both.
+/// Returns true if a stamp may follow the newest one.
+fn is_next(stamp: u64, newest: u64) -> bool {
+    stamp > newest && stamp <= newest.max(LATEST_STAMP).saturating_add(STAMP_STEP)
+}
+
+/// Writes the response to an initiation; returns it and the finished handshake.
 fn respond(
     mut state: HandshakeState,
     peer: &Peer,
-    terms: Terms,
-    answer: HandshakePayload,
-) -> ([u8; RESPONSE_BYTES], Transport) {
+    receiver: u32,
+    answer: Answer,
+) -> ([u8; RESPONSE_BYTES], HandshakeState) {
     noise::set_preshared_key(&mut state, &peer.preshared_key);
-    let mut response = message::new_response(terms.remote_index);
+    let mut response = message::new_response(receiver);
     state
         .write_message(&answer.encode(), response_noise_mut(&mut response))
         .expect("the place is as long as the message");
     peer.mac1_key.sign(&mut response);
-    let [receive, send] = noise::split(&mut state);
-    (response, Transport::new(terms, &send, &receive))
+    (response, state)
+}
+
+/// Returns the session of a finished handshake.
+fn transport(mut state: HandshakeState, terms: Terms, role: Role) -> Transport {
+    let [forward, back] = noise::split(&mut state);
+    match role {
+        Role::Initiator => Transport::new(terms, &forward, &back),
+        Role::Responder => Transport::new(terms, &back, &forward),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_stamp_uses_up_the_ones_after_it() {
+        assert!(is_next(1, 0) && !is_next(1, 1) && !is_next(0, 1));
+        assert!(is_next(LATEST_STAMP + STAMP_STEP, 0) && !is_next(u64::MAX, 0));
+        let late = LATEST_STAMP + 7 * STAMP_STEP;
+        assert!(is_next(late + 1, late) && is_next(late + STAMP_STEP, late));
+        assert!(!is_next(late + STAMP_STEP + 1, late));
+    }
 }

@@ -19,6 +19,7 @@ mod handshake;
 mod key_text;
 mod keys;
 mod limits;
+mod lineage;
 mod message;
 mod noise;
 mod number;

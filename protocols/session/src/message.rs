@@ -6,7 +6,7 @@ use blake2::{Blake2s256, Blake2sMac, Digest};
 use crate::keys::PublicKey;
 
 /// Version of all messages of this crate.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const INITIATION_TYPE: u8 = 1;
 const RESPONSE_TYPE: u8 = 2;
 const COOKIE_REPLY_TYPE: u8 = 3;
@@ -26,12 +26,12 @@ pub const DATA_OVERHEAD_BYTES: usize = DATA_HEADER_BYTES + TAG_BYTES;
 pub(crate) const HANDSHAKE_HEADER: usize = 4;
 const INITIATION_HEADER: usize = HANDSHAKE_HEADER;
 const INITIATION_NOISE: usize =
-    POINT_BYTES + (POINT_BYTES + TAG_BYTES) + (InitiationPayload::BYTES + TAG_BYTES);
+    POINT_BYTES + (POINT_BYTES + TAG_BYTES) + (Greeting::BYTES + TAG_BYTES);
 /// Bytes of a handshake initiation.
 pub const INITIATION_BYTES: usize = INITIATION_HEADER + INITIATION_NOISE + 2 * MAC_BYTES;
 
 const RESPONSE_HEADER: usize = 8;
-const RESPONSE_NOISE: usize = POINT_BYTES + (HandshakePayload::BYTES + TAG_BYTES);
+const RESPONSE_NOISE: usize = POINT_BYTES + (Answer::BYTES + TAG_BYTES);
 /// Bytes of a handshake response: fewer than the initiation's, so that it cannot serve for amplification.
 pub const RESPONSE_BYTES: usize = RESPONSE_HEADER + RESPONSE_NOISE + 2 * MAC_BYTES;
 
@@ -43,60 +43,110 @@ pub(crate) const GOODBYE: [u8; 1] = [1];
 
 /// Encrypted content of the first message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct InitiationPayload {
-    /// See [`HandshakePayload`].
-    pub(crate) answer: HandshakePayload,
+pub(crate) struct Greeting {
+    /// Receiver index of datagrams to the sender of this message.
+    pub(crate) index: u32,
+    /// Identifier of the newest session that the sender has used with the receiver; 0 if it has none.
+    pub(crate) known: u64,
+    /// Extensions beyond this version that the sender supports, one bit each.
+    pub(crate) features: u64,
     /// Time stamp that grows from each initiation of a host to the next, also over restarts.
     pub(crate) stamp: u64,
 }
 
-impl InitiationPayload {
-    pub(crate) const BYTES: usize = HandshakePayload::BYTES + 8;
+impl Greeting {
+    pub(crate) const BYTES: usize = 28;
 
     pub(crate) fn encode(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
-        bytes[..HandshakePayload::BYTES].copy_from_slice(&self.answer.encode());
-        bytes[HandshakePayload::BYTES..].copy_from_slice(&self.stamp.to_le_bytes());
+        bytes[..4].copy_from_slice(&self.index.to_le_bytes());
+        bytes[4..12].copy_from_slice(&self.known.to_le_bytes());
+        bytes[12..20].copy_from_slice(&self.features.to_le_bytes());
+        bytes[20..].copy_from_slice(&self.stamp.to_le_bytes());
         bytes
     }
 
     pub(crate) fn decode(bytes: &[u8; Self::BYTES]) -> Self {
         Self {
-            answer: HandshakePayload::decode(bytes),
-            stamp: u64_at(bytes, HandshakePayload::BYTES),
+            index: u32_at(bytes, 0),
+            known: u64_at(bytes, 4),
+            features: u64_at(bytes, 12),
+            stamp: u64_at(bytes, 20),
         }
     }
 }
 
-/// Encrypted content of the second message, and part of the first.
+/// Relation of a new session to the one that the initiation names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct HandshakePayload {
-    /// Receiver index of datagrams to the sender of this message.
-    pub(crate) index: u32,
-    /// Random number that the sender drew when it started.
-    pub(crate) epoch: u64,
-    /// Extensions beyond this version that the sender supports, one bit each.
-    pub(crate) features: u64,
+pub(crate) enum Relation {
+    /// It continues the epoch of that session.
+    Continues = 1,
+    /// It begins a new epoch at both ends.
+    BeginsAnew = 2,
+    /// So it does, and the responder has used another session with the initiator's key since.
+    Supersedes = 3,
 }
 
-impl HandshakePayload {
-    pub(crate) const BYTES: usize = 20;
+/// First byte of an answer that refuses; those that offer a session begin with their [`Relation`].
+const REFUSED: u8 = 4;
+
+/// Encrypted content of the second message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// A session is offered.
+    Offered {
+        /// See [`Relation`].
+        relation: Relation,
+        /// Receiver index of datagrams to the sender of this message.
+        index: u32,
+        /// Extensions beyond this version that the sender supports, one bit each.
+        features: u64,
+    },
+    /// None is, since the initiation is not newer than one with this stamp.
+    Refused {
+        /// Newest stamp that the responder has seen.
+        newest_stamp: u64,
+    },
+}
+
+impl Answer {
+    pub(crate) const BYTES: usize = 13;
 
     pub(crate) fn encode(self) -> [u8; Self::BYTES] {
+        let (kind, index, rest) = match self {
+            Self::Offered {
+                relation,
+                index,
+                features,
+            } => (relation as u8, index, features),
+            Self::Refused { newest_stamp } => (REFUSED, 0, newest_stamp),
+        };
         let mut bytes = [0; Self::BYTES];
-        bytes[..4].copy_from_slice(&self.index.to_le_bytes());
-        bytes[4..12].copy_from_slice(&self.epoch.to_le_bytes());
-        bytes[12..].copy_from_slice(&self.features.to_le_bytes());
+        bytes[0] = kind;
+        bytes[1..5].copy_from_slice(&index.to_le_bytes());
+        bytes[5..].copy_from_slice(&rest.to_le_bytes());
         bytes
     }
 
-    /// Reads the first [`Self::BYTES`] of `bytes`.
-    pub(crate) fn decode(bytes: &[u8]) -> Self {
-        Self {
-            index: u32_at(bytes, 0),
-            epoch: u64_at(bytes, 4),
-            features: u64_at(bytes, 12),
+    /// Returns the answer, or `None` if this version does not define its first byte.
+    pub(crate) fn decode(bytes: &[u8; Self::BYTES]) -> Option<Self> {
+        let (index, rest) = (u32_at(bytes, 1), u64_at(bytes, 5));
+        if bytes[0] == REFUSED {
+            return Some(Self::Refused { newest_stamp: rest });
         }
+        let relations = [
+            Relation::Continues,
+            Relation::BeginsAnew,
+            Relation::Supersedes,
+        ];
+        let relation = relations
+            .into_iter()
+            .find(|relation| *relation as u8 == bytes[0])?;
+        Some(Self::Offered {
+            relation,
+            index,
+            features: rest,
+        })
     }
 }
 

@@ -11,7 +11,7 @@ use crate::key_text::KEY_BYTES;
 use crate::keys::{PresharedKey, PrivateKey, PublicKey};
 
 /// Prologue that both sides mix in first: name and version of the protocol.
-pub(crate) const PROLOGUE: &[u8] = b"lasthop v1";
+pub(crate) const PROLOGUE: &[u8] = b"lasthop v2";
 /// Position at which `IKpsk2` mixes in the preshared key: the end of the second message.
 const PSK_PLACE: u8 = 2;
 
@@ -54,6 +54,14 @@ pub(crate) fn set_preshared_key(state: &mut HandshakeState, psk: &PresharedKey) 
 pub(crate) fn split(state: &mut HandshakeState) -> [Zeroizing<[u8; KEY_BYTES]>; 2] {
     let (forward, back) = state.dangerously_get_raw_split();
     [Zeroizing::new(forward), Zeroizing::new(back)]
+}
+
+/// Returns the identifier of the session of a finished handshake: the first bytes of the handshake hash (Noise §11.2),
+/// which both ends share and no other handshake has. It is not 0.
+pub(crate) fn session_id(state: &HandshakeState) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&state.get_handshake_hash()[..8]);
+    u64::from_le_bytes(bytes).max(1)
 }
 
 fn builder<'a>(local: &Local<'a>) -> Result<Builder<'a>, Error> {

@@ -1,5 +1,7 @@
 //! The outputs of an [`Endpoint`](crate::Endpoint) for its owner.
 
+use units::Duration;
+
 /// Identifier of a peer of an endpoint, for the lifetime of the endpoint; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerId(pub(crate) u32);
@@ -31,7 +33,7 @@ pub enum Received<'a> {
     Reply(&'a mut [u8]),
     /// It was a cookie reply, which proves nothing.
     CookieReply,
-    /// It was dropped and counted; no answer is due.
+    /// It was dropped and counted. Only a refused stamp is answered.
     Dropped(DropCause),
 }
 
@@ -142,13 +144,26 @@ pub enum Event {
     Established {
         /// Peer of the session.
         peer: PeerId,
-        /// The random number that the peer drew when it started.
-        peer_epoch: u64,
+        /// Epoch that the session continues or begins: the same random number at both ends.
+        epoch: u64,
         /// Extensions that the peer supports, one bit each.
         peer_features: u64,
-        /// True at first contact and whenever the peer has restarted since: numbers of its former epoch are no longer
-        /// valid.
-        new_peer_incarnation: bool,
+        /// True if it begins the epoch: at first contact, and whenever one end has lost its state or another host has
+        /// used its key. All state of the former epoch is void, at both ends.
+        begins_anew: bool,
+    },
+    /// Two hosts use one key: the key of the peer, or that of this host. Each takes the sessions of the other.
+    KeyShared {
+        /// Peer of the session.
+        peer: PeerId,
+    },
+    /// The responder has refused an initiation for its stamp, and has answered with the newest one that it has seen,
+    /// from which the initiator goes on. Announced at either end, once a minute at most.
+    StampRefused {
+        /// Peer of the handshake.
+        peer: PeerId,
+        /// Time from the refused stamp to the newest one.
+        behind: Duration,
     },
     /// The peer has sent a goodbye; nothing can be sent until the next handshake, which begins a new epoch.
     Left {

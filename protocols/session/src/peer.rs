@@ -1,5 +1,6 @@
 //! The state of one peer of an endpoint.
 
+use machine::earlier;
 use snow::HandshakeState;
 use units::{Duration, Instant};
 use wire::address::HopAddress;
@@ -7,16 +8,13 @@ use wire::address::HopAddress;
 use crate::cookie::Cookie;
 use crate::keys::{PresharedKey, PublicKey};
 use crate::limits::Limits;
+use crate::lineage::{Lineage, Offer};
 use crate::message::{INITIATION_BYTES, Mac1Key, RESPONSE_BYTES};
 use crate::transport::Transport;
 
-/// Times at which an unanswered session is probed, probed again, and replaced by a handshake, each from the first
-/// unanswered datagram. A restarted peer drops our datagrams silently, so silence is the only sign of a restart.
-const SILENCE_STEPS: [Duration; 3] = [
-    Duration::from_secs(1),
-    Duration::from_secs(5),
-    Duration::from_secs(10),
-];
+/// Time from the first unanswered datagram to a probe and a handshake. A restarted peer drops our datagrams in silence,
+/// so silence is the only sign of a restart.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Role of this host in handshakes with one peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,29 +81,14 @@ pub(crate) struct Flight {
     pub(crate) state: HandshakeState,
     pub(crate) initiation: [u8; INITIATION_BYTES],
     pub(crate) created: Instant,
+    /// Time of the first of all initiations that have brought no keys.
+    pub(crate) trying_since: Instant,
     pub(crate) sent: Instant,
     pub(crate) resend_at: Instant,
     /// True if a cookie has hastened it since its last retry.
     pub(crate) has_hurried: bool,
-}
-
-/// State of unanswered datagrams.
-#[derive(Clone, Copy)]
-pub(crate) struct Silence {
-    pub(crate) since: Instant,
-    /// Number of [`SILENCE_STEPS`] that have been taken.
-    pub(crate) steps: usize,
-}
-
-impl Silence {
-    pub(crate) fn deadline(self) -> Option<Instant> {
-        SILENCE_STEPS.get(self.steps).map(|step| self.since + *step)
-    }
-
-    /// Returns true after the last step: the probes were not answered.
-    pub(crate) fn is_exhausted(self) -> bool {
-        self.steps == SILENCE_STEPS.len()
-    }
+    /// True if the responder has refused its stamp.
+    pub(crate) is_refused: bool,
 }
 
 /// State of the initiator.
@@ -114,21 +97,46 @@ pub(crate) struct InitiatorState {
     /// Set between `connect` and `disconnect`.
     pub(crate) wanted: bool,
     pub(crate) flight: Option<Box<Flight>>,
-    pub(crate) silence: Option<Silence>,
+    /// Time of the first datagram since the last one from the responder.
+    pub(crate) silent_since: Option<Instant>,
     pub(crate) last_stamp: u64,
     /// Cookie of the peer, which it wants under load.
     pub(crate) cookie: Option<Cookie>,
 }
 
+impl InitiatorState {
+    /// Returns the time when the responder's silence has lasted too long.
+    pub(crate) fn impatient_at(&self) -> Option<Instant> {
+        self.silent_since.map(|since| since + PATIENCE)
+    }
+}
+
 /// State of the responder.
 #[derive(Default)]
 pub(crate) struct ResponderState {
-    /// Stamp of the newest initiation.
-    pub(crate) newest_stamp: Option<u64>,
-    /// That initiation and its answer, as long as its keys wait for confirmation.
-    pub(crate) answered: Option<Box<([u8; INITIATION_BYTES], [u8; RESPONSE_BYTES])>>,
-    /// Address to which that answer went; `None` if copies of it went to several.
+    /// The newest initiation.
+    pub(crate) newest: Option<Box<Accepted>>,
+    /// The session that it offers, until that is confirmed; kept after its expiry.
+    pub(crate) offer: Option<Offer>,
+}
+
+impl ResponderState {
+    /// Forgets the answer to the newest initiation: its keys wait for confirmation no longer.
+    pub(crate) fn forget_answer(&mut self) {
+        if let Some(newest) = &mut self.newest {
+            newest.response = None;
+        }
+    }
+}
+
+/// An initiation that was accepted.
+pub(crate) struct Accepted {
+    pub(crate) stamp: u64,
+    pub(crate) initiation: [u8; INITIATION_BYTES],
+    /// Address to which its answer went; `None` if copies of it came from several.
     pub(crate) asked_from: Option<HopAddress>,
+    /// Its answer, as long as its keys wait for confirmation.
+    pub(crate) response: Option<[u8; RESPONSE_BYTES]>,
 }
 
 pub(crate) enum Side {
@@ -145,8 +153,10 @@ pub(crate) struct Peer {
     pub(crate) side: Side,
     /// Extensions that this host announces to it, one bit each.
     pub(crate) features: u64,
-    /// Epoch of the peer in the newest session, kept after its expiry.
-    pub(crate) known_epoch: Option<u64>,
+    /// Newest session that was put in use, kept after its expiry.
+    pub(crate) in_use: Option<Lineage>,
+    /// Time of the last event about a refused stamp.
+    pub(crate) refusal_announced: Option<Instant>,
 }
 
 impl Peer {
@@ -161,10 +171,9 @@ impl Peer {
         };
         let handshake = match &initiator.flight {
             Some(flight) => Some(flight.resend_at),
-            None => self.rekey_at(limits),
+            None => earlier(self.rekey_at(limits), initiator.impatient_at()),
         };
-        let silence = initiator.silence.and_then(Silence::deadline);
-        [expiry, handshake, silence].into_iter().flatten().min()
+        earlier(expiry, handshake)
     }
 
     /// Returns the time at which the initiator replaces its keys: at once if it has none.

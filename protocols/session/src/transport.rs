@@ -5,6 +5,7 @@ use units::Instant;
 use zeroize::Zeroizing;
 
 use crate::key_text::KEY_BYTES;
+use crate::lineage::Lineage;
 use crate::message::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, TAG_BYTES, write_data_header};
 use crate::number::expand;
 use crate::output::DropCause;
@@ -22,7 +23,7 @@ const FORGERIES_MAX: u64 = 1 << 36;
 pub(crate) struct Terms {
     pub(crate) local_index: u32,
     pub(crate) remote_index: u32,
-    pub(crate) peer_epoch: u64,
+    pub(crate) lineage: Lineage,
     pub(crate) peer_features: u64,
     /// Time at which the initiation was made (at its sender) or arrived (at its receiver); the age of the keys counts
     /// from it.

@@ -85,7 +85,9 @@ impl Application {
     }
 
     pub(crate) fn connect(&mut self) {
-        self.state = State::Open;
+        if self.state == State::Asking {
+            self.state = State::Open;
+        }
     }
 
     /// Handles a refusal; returns true if the connection was still requested.

@@ -78,6 +78,20 @@ impl System {
         syn::syn(&ends)
     }
 
+    /// Returns the SYN packet again of a connection that an application opened and that is not answered yet.
+    pub fn repeat(&self, ends: &Ends) -> Option<Packet> {
+        let application = self.applications.get(ends)?;
+        let is_asking = application.state() == State::Asking;
+        is_asking.then(|| syn::syn(ends))
+    }
+
+    /// Makes an application give up its request for a connection, if that is not answered yet.
+    pub fn give_up(&mut self, ends: &Ends) {
+        if let Some(application) = self.applications.get_mut(ends) {
+            application.refuse();
+        }
+    }
+
     /// Handles a packet for this host; returns true if it answered a connection request of its applications.
     pub fn packet(&mut self, packet: &Packet) -> bool {
         let Some(parsed) = packet.ip() else {

@@ -1,5 +1,6 @@
 //! The configuration of a gateway.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use hosts::SplitTerms;
 use ipnet::IpNet;
 use scheduler::config::{Discipline, Monitor};
 use serde::Deserialize;
+use session::PublicKey;
 use toml::Spanned;
 
 use super::Source;
@@ -161,10 +163,13 @@ impl GatewayConfig {
             let what = "`lean` is for mobile hosts, whose gateway keeps the timers; remove it here";
             return Err(source.wrong(None, what));
         }
-        for (number, peer) in config.peers.iter().enumerate() {
-            config.peers[..number]
-                .iter()
-                .try_for_each(|other| peer.differs(other, source))?;
+        let mut known = KnownMobiles::default();
+        for peer in &config.peers {
+            known.add(peer, source)?;
+            if peer.caps.total().is_some() {
+                let what = "`total` is the memory of the whole gateway; set it in [caps]";
+                return Err(source.wrong(Some(peer.name.span()), what));
+            }
             config.air.check_weight(peer, source)?;
             peer.check_transport(source)?;
             if peer.addresses.get_ref().is_empty() {
@@ -240,26 +245,38 @@ impl Mobile {
             .iter()
             .map(|Network(network)| network.trunc())
     }
+}
 
-    /// Refuses two mobile hosts that have a name, key or address in common.
-    fn differs(&self, other: &Self, source: &Source) -> Result<(), Failure> {
-        let Name(name) = other.name.get_ref();
-        if self.name.get_ref() == other.name.get_ref() {
+/// Mobile hosts by what belongs to one of them alone, with the name of each.
+#[derive(Default)]
+struct KnownMobiles<'a> {
+    names: BTreeSet<&'a str>,
+    keys: BTreeMap<PublicKey, &'a str>,
+    networks: BTreeMap<IpNet, &'a str>,
+}
+
+impl<'a> KnownMobiles<'a> {
+    /// Adds a mobile host; refuses one that has a name, key or address in common with another.
+    fn add(&mut self, mobile: &'a Mobile, source: &Source) -> Result<(), Failure> {
+        let Name(name) = mobile.name.get_ref();
+        if !self.names.insert(name) {
             let what =
                 format!("there is a peer named '{name}' already; give this one another name");
-            return Err(source.wrong(Some(self.name.span()), what));
+            return Err(source.wrong(Some(mobile.name.span()), what));
         }
-        if self.public_key.get_ref() == other.public_key.get_ref() {
+        let key = mobile.public_key.get_ref().0;
+        if let Some(name) = self.keys.insert(key, name) {
             let what =
                 format!("peer '{name}' has this key too; each mobile needs a key of its own");
-            return Err(source.wrong(Some(self.public_key.span()), what));
+            return Err(source.wrong(Some(mobile.public_key.span()), what));
         }
-        if let Some(network) = self
-            .networks()
-            .find(|one| other.networks().any(|two| *one == two))
-        {
-            let what = format!("peer '{name}' has {network} too; an inner address belongs to one");
-            return Err(source.wrong(Some(self.addresses.span()), what));
+        for network in mobile.networks() {
+            let other = self.networks.insert(network, name);
+            if let Some(other) = other.filter(|other| other != name) {
+                let what =
+                    format!("peer '{other}' has {network} too; an inner address belongs to one");
+                return Err(source.wrong(Some(mobile.addresses.span()), what));
+            }
         }
         Ok(())
     }

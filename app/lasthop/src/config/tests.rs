@@ -406,14 +406,36 @@ fn an_air_is_shared_as_the_example_says_once_it_is() {
 fn what_a_mobile_may_take_is_its_own_or_that_of_all() {
     let all = "memory = \"32 MiB\"\nnew_flows = \"unlimited\"";
     let text = changed(GATEWAY, "# memory = \"96 MiB\"", all);
-    let own = "# caps = { memory = \"96 MiB\", queue = \"16 MiB\", new_flows = 500 }";
-    let text = changed(&text, own, "caps = { queue = \"1 MiB\", new_flows = 7 }");
+    let own =
+        "# caps = { memory = \"96 MiB\", queue = \"16 MiB\", new_flows = 500, packets = 50000 }";
+    let text = changed(
+        &text,
+        own,
+        "caps = { queue = \"1 MiB\", new_flows = 7, packets = 2000 }",
+    );
     let gateway = GatewayConfig::load(&source(&text)).expect("valid");
     let caps = gateway.caps.or(Caps::usual());
     assert_eq!((caps.memory, caps.new_flows), (Bytes::mebi(32), None));
     let caps = gateway.peers[0].caps.or(caps);
     assert_eq!((caps.memory, caps.new_flows), (Bytes::mebi(32), Some(7)));
-    assert_eq!(caps.queue, Bytes::mebi(1));
+    assert_eq!((caps.queue, caps.packets), (Bytes::mebi(1), Some(2_000)));
+    let few = changed(GATEWAY, "# packets = 50000", "packets = 10");
+    assert!(complaint(&few).contains("allowed: 1000 to 1000000"));
+}
+
+#[test]
+fn the_memory_of_a_gateway_is_for_all_its_mobile_hosts() {
+    let gateway = GatewayConfig::load(&source(GATEWAY)).expect("valid");
+    assert_eq!(gateway.caps.total(), None);
+    let text = changed(GATEWAY, "# total = \"1 GiB\"", "total = \"256 MiB\"");
+    let gateway = GatewayConfig::load(&source(&text)).expect("valid");
+    assert_eq!(gateway.caps.total(), Some(Bytes::mebi(256)));
+    let small = changed(&text, "256 MiB", "1 MiB");
+    assert!(complaint(&small).contains("out of range; allowed: 64 MiB"));
+    let own =
+        "# caps = { memory = \"96 MiB\", queue = \"16 MiB\", new_flows = 500, packets = 50000 }";
+    let text = changed(GATEWAY, own, "caps = { total = \"256 MiB\" }");
+    assert!(complaint(&text).contains("set it in [caps]"));
 }
 
 #[test]

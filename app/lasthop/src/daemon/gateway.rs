@@ -81,7 +81,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (bearer, bearer_mtu) = plan.open()?;
     let wiring = Wiring::new(&config, networks);
     let name = config.name.0;
-    let daemon = Daemon {
+    let streams = config.split.streams();
+    let split = (!split.is_empty()).then_some(split::Plan {
+        end: End::Gateway {
+            transparent: !config.nat,
+        },
+        mobiles: split,
+        settings: config.split,
+    });
+    let mut daemon = Daemon {
         name,
         host: hosts::Config {
             role: Role::Gateway,
@@ -91,23 +99,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             shared_air: config.air.sharing(),
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
-            streams: Some(config.split.streams()),
+            memory: None,
+            streams: Some(streams),
             split: None,
         },
         bearer,
         tun: config.tun,
         state_dir: source.file(&config.state_dir),
-        split: (!split.is_empty()).then_some(split::Plan {
-            end: End::Gateway {
-                transparent: !config.nat,
-            },
-            mobiles: split,
-            settings: config.split,
-        }),
+        split,
         // The signals show when a mobile host is reachable, and so perhaps where its owner is.
         audience: Audience::Owner,
         name_of_peer: None,
     };
+    daemon.host.memory = Some(daemon.memory_of_peers(config.caps.total())?);
     daemon.run(|undo, link| wiring.set_up(undo, link))
 }
 

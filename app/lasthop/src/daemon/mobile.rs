@@ -103,6 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             shared_air: None,
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
+            memory: None,
             streams: splits.then(|| config.split.streams()),
             split: None,
         },

@@ -20,10 +20,12 @@ use hosts::Host;
 use runtime::control::Control;
 use runtime::replay::{Draws, Recorder};
 use runtime::signals::{self, Announcer, Audience, Publisher};
-use runtime::{DrivenHost, EventLoop, Finder, Ports, privileges};
+use runtime::{DrivenHost, EventLoop, Finder, MEMORY_BESIDE, Ports, privileges};
 use session::Entropy;
+use units::Bytes;
 use wire::address::HopAddress;
 
+use crate::config::caps::Caps;
 use crate::config::shared::{Network, Tun};
 use crate::failure::Failure;
 use crate::{entropy, log};
@@ -60,6 +62,21 @@ fn prepare() -> Result<(), Failure> {
 }
 
 impl Daemon {
+    /// Returns the memory that is left for the peers of `total`, or of the usual amount.
+    fn memory_of_peers(&self, total: Option<Bytes>) -> Result<Bytes, Failure> {
+        let splits = self.split.as_ref().map(|plan| plan.config().memory());
+        let beside = MEMORY_BESIDE + splits.unwrap_or_default();
+        let least = beside + self.host.memory_least();
+        match total.unwrap_or_else(|| Caps::usual_total(least)) {
+            total if total >= least => Ok(total - beside),
+            total => Err(Failure::setting(format!(
+                "`total` of [caps] is {total}, but {} mobile hosts need {least} at least, with the buffers of split \
+                 and snoop if they are used; raise it, or lower those",
+                self.host.peers.len()
+            ))),
+        }
+    }
+
     /// Runs until a signal. `network` makes the changes to the system that this end needs besides its device; its
     /// second argument is the name of the device.
     fn run(

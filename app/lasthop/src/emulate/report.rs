@@ -101,7 +101,7 @@ pub(crate) struct Report {
     pub(crate) link: String,
     /// Seed of its losses and fades.
     pub(crate) seed: u64,
-    /// Beginning, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Beginning, in nanoseconds of `CLOCK_BOOTTIME`.
     pub(crate) origin_ns: u64,
     /// Duration so far, in nanoseconds.
     pub(crate) elapsed_ns: u64,
@@ -122,7 +122,7 @@ pub(crate) struct CellReport {
     pub(crate) link: String,
     /// Seed of all losses and fades.
     pub(crate) seed: u64,
-    /// Beginning, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Beginning, in nanoseconds of `CLOCK_BOOTTIME`.
     pub(crate) origin_ns: u64,
     /// Duration so far, in nanoseconds.
     pub(crate) elapsed_ns: u64,

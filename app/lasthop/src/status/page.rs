@@ -146,9 +146,13 @@ fn render_traffic(page: &mut String, peer: &PeerStatus) {
     );
     line(page, "  sent", &outwards);
     let inwards = format!(
-        "{}, {} on the air",
+        "{}, {} on the air{}",
         Bytes::new(received.bytes),
-        Bytes::new(received.wire_bytes)
+        Bytes::new(received.wire_bytes),
+        match received.turns_exhausted {
+            0 => String::new(),
+            times => format!("; too many packets at a time, which waited: {times} times"),
+        }
     );
     line(page, "  received", &inwards);
     transport::render_hop(page, peer);

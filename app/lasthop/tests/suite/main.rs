@@ -21,6 +21,7 @@ mod mount;
 mod nfs_command;
 mod nfs_ganesha;
 mod path_mtu;
+mod restarts;
 mod shared_air;
 mod signals;
 mod split;

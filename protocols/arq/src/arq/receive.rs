@@ -23,6 +23,7 @@ impl Arq {
         let missed = number.saturating_sub(self.acknowledger.expected());
         let had_missed = self.pace.has_missed;
         self.pace.has_missed |= missed > 0;
+        self.inbox.pass_turn(now);
         let (mut asks, mut fits, mut after_long, mut is_long) = (false, true, false, false);
         for chunk in frame.chunks() {
             match chunk {
@@ -58,17 +59,22 @@ impl Arq {
                 self.acknowledger.asked(arrived);
             }
         }
-        if self.inbox.has_partial() {
-            self.pace.due.release.get_or_insert(now);
+        if let Some(at) = self.inbox.flush_at(now) {
+            self.pace.due.release.get_or_insert(at);
         }
     }
 
-    /// Releases received segments of long packets. It runs by timeout, at the same instant, so that a driver which
-    /// hands in a batch of frames gets long packets for them. Returns true if there is more to release.
-    pub(super) fn release(&mut self) -> bool {
+    /// Releases received segments of long packets, and packets that wait for their turn. It runs by timeout, at the
+    /// same instant, so that a driver which hands in a batch of frames gets long packets for them. Returns the time
+    /// when there is more to release.
+    pub(super) fn release(&mut self, now: Instant) -> Option<Instant> {
+        self.inbox.pass_turn(now);
         let (inbox, outputs, received) =
             (&mut self.inbox, &mut self.outputs, &mut self.stats.received);
-        inbox.flush(&mut |packet| deliver(packet, outputs, received))
+        let goes_on = inbox.flush(&mut |packet| deliver(packet, outputs, received));
+        let next = self.inbox.flush_at(now).filter(|_| goes_on);
+        self.stats.received.turns_exhausted += u64::from(next.is_some());
+        next
     }
 
     /// Takes in the data of a chunk; returns false if there is no room for it.

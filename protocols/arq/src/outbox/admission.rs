@@ -49,6 +49,25 @@ impl Outbox {
         dropped.unwrap_or_default()
     }
 
+    /// Makes the flow of this key a guest, or that of the packets that have no flow of their own.
+    pub(crate) fn make_guest(&mut self, key: &FlowKey) {
+        let common = [Lane::Held, Lane::Brief, Lane::Plain { ahead: false }].map(Lane::common);
+        let keys = match *key {
+            COMMON_FLOW => &common[..],
+            _ => std::slice::from_ref(key),
+        };
+        for key in keys {
+            let (table, order) = (&mut self.table, &mut self.order);
+            if let Some(slot) = table.find(key)
+                && let Some(flow) = table.get_mut(slot)
+                && order.make_guest(slot, &mut flow.place)
+                && flow.has_work(true)
+            {
+                order.activate(slot, &mut flow.place);
+            }
+        }
+    }
+
     /// Drops a packet of the flow with the longest queue, so that a short one need not suffer; returns false if the
     /// flow of `key` has one as long itself.
     fn push_out(&mut self, key: &FlowKey) -> bool {

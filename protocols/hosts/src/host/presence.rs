@@ -11,11 +11,13 @@ use wire::address::HopAddress;
 use super::Host;
 
 impl Host {
-    /// Records that the network reports no process at this address.
+    /// Records that the network reports no process at this address. It may start again soon.
     pub(crate) fn port_refused(&mut self, now: Instant, at: HopAddress) {
         let there = |peer: &&mut Peer| peer.endpoint == Some(at);
         for peer in self.peers.iter_mut().filter(there) {
             peer.signs.refused = Some(now);
+            // A gateway does not initiate and is refused: there is nothing to retry.
+            let _ = self.endpoint.retry_soon(now, peer.id);
         }
     }
 
@@ -98,6 +100,9 @@ impl Host {
             .bearer
             .association(peer.endpoint, TcpMethod::Arq, &peer.caps);
         peer.association = fresh.after(&mut peer.association);
+        if let Some(leases) = &mut self.leases {
+            leases.end(index);
+        }
         peer.association
             .handle_input(now, association::Input::Link(false));
         self.agenda.touch(index, &self.peers);

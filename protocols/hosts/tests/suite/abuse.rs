@@ -11,7 +11,8 @@ use wire::packet::PacketBuffer;
 
 use crate::support::cell::{Cell, Fades, Setting, Station, WARM_UP, name};
 use crate::support::intruder::{
-    Behaviour, Intruder, acknowledgement, brief, frame, initiation, stream as stream_chunk, varint,
+    Behaviour, Intruder, Silent, acknowledgement, brief, frame, initiation, stream as stream_chunk,
+    varint,
 };
 use crate::support::{self, Traffic};
 
@@ -87,15 +88,6 @@ fn fill_the_pool() {
             .map(|_| PacketBuffer::with_room(size, 0))
             .collect();
         drop(buffers);
-    }
-}
-
-/// It says nothing.
-struct Silent;
-
-impl Behaviour for Silent {
-    fn tick(&mut self, _now: Instant) -> Vec<Vec<u8>> {
-        Vec::new()
     }
 }
 

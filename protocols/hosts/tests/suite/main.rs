@@ -1,12 +1,15 @@
 //! Hosts and what is between them, in virtual time.
 
 mod abuse;
+mod budgets;
 mod causes;
 mod changes;
 mod conformance;
 mod faults;
 mod handoff;
+mod hostile;
 mod mtu;
+mod one_key;
 mod pair;
 mod peers;
 mod processor;

@@ -29,11 +29,18 @@ fn they_cost_no_allocation() {
     cell.run_until(WARM_UP);
     let now = cell.now;
     let known = initiation("stranger", 0);
+    let version = known[1];
     let kinds: [(&str, Vec<u8>); 5] = [
         ("Malformed", vec![9; 1_400]),
         ("UnknownIndex", vec![4; 1_400]),
-        ("BadMac", [&[1, 1][..], &[0; INITIATION_BYTES - 2]].concat()),
-        ("UnexpectedHandshake", [&[3, 1][..], &[0; 66]].concat()),
+        (
+            "BadMac",
+            [&[1, version][..], &[0; INITIATION_BYTES - 2]].concat(),
+        ),
+        (
+            "UnexpectedHandshake",
+            [&[3, version][..], &[0; 66]].concat(),
+        ),
         ("Unproven", known),
     ];
     let inputs = |bytes: &Vec<u8>| -> Vec<Input> {

@@ -37,9 +37,9 @@ fn what_strangers_send_allocates_nothing() {
     let mut unknown = forged.clone();
     unknown[1] ^= 1;
     let mut unsigned = vec![0; INITIATION_BYTES];
-    unsigned[..2].copy_from_slice(&[1, 1]);
+    unsigned[..2].copy_from_slice(&world.sent[0].1[..2]);
     let mut other_version = unsigned.clone();
-    other_version[1] = 2;
+    other_version[1] ^= 0x80;
     let mut garbage = vec![9; 1400];
     let gateway = &mut world.hosts[GATEWAY];
     let counted = allocation_counter::measure(|| {

@@ -59,7 +59,7 @@ fn a_mobile_asks_anew_after_its_gateway_has_left() {
         matches!(
             event,
             Event::Established {
-                new_peer_incarnation: true,
+                begins_anew: true,
                 ..
             }
         )

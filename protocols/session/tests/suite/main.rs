@@ -9,4 +9,6 @@ mod hostile;
 mod keys;
 mod pair;
 mod proof;
+mod stamps;
+mod three;
 mod vectors;

@@ -17,17 +17,19 @@ fn settle(world: &mut World) {
     assert_eq!(world.established(GATEWAY), 1);
 }
 
-fn last_incarnation(world: &World, host: usize) -> (u64, bool) {
+/// Returns the epoch of the newest session of a host, and true if the session began it.
+fn last_epoch(world: &World, host: usize) -> (u64, bool) {
     let found = world.events[host]
         .iter()
         .rev()
         .find_map(|(_, event)| match event {
             Event::Established {
-                peer_epoch,
-                new_peer_incarnation,
-                ..
-            } => Some((*peer_epoch, *new_peer_incarnation)),
-            Event::Left { .. } | Event::Expired { .. } => None,
+                epoch, begins_anew, ..
+            } => Some((*epoch, *begins_anew)),
+            Event::Left { .. }
+            | Event::Expired { .. }
+            | Event::KeyShared { .. }
+            | Event::StampRefused { .. } => None,
         });
     found.expect("a session was established")
 }
@@ -51,14 +53,8 @@ fn a_session_takes_one_round_trip_and_carries_both_ways() {
         world.delivered,
         [vec![b"down".to_vec()], vec![b"up".to_vec()]]
     );
-    assert_eq!(
-        last_incarnation(&world, MOBILE),
-        (world.hosts[GATEWAY].epoch(), true)
-    );
-    assert_eq!(
-        last_incarnation(&world, GATEWAY),
-        (world.hosts[MOBILE].epoch(), true)
-    );
+    assert!(last_epoch(&world, MOBILE).1);
+    assert_eq!(last_epoch(&world, MOBILE), last_epoch(&world, GATEWAY));
 }
 
 #[test]
@@ -75,7 +71,7 @@ fn keys_are_renewed_in_time_and_nothing_is_lost_over_it() {
     // 608 s: the first session and one more each 120 s.
     assert_eq!(world.handshakes_sent(1), 6);
     assert_eq!(world.established(GATEWAY), 6);
-    assert!(!last_incarnation(&world, GATEWAY).1 && !last_incarnation(&world, MOBILE).1);
+    assert!(!last_epoch(&world, GATEWAY).1 && !last_epoch(&world, MOBILE).1);
 }
 
 #[test]
@@ -146,10 +142,7 @@ fn an_hour_without_air_costs_one_round_trip_after_the_link_is_up() {
     world.send(MOBILE, b"after").unwrap();
     world.run_for(Duration::from_millis(100));
     assert_eq!(world.delivered[GATEWAY], [b"after".to_vec()]);
-    assert!(
-        !last_incarnation(&world, GATEWAY).1,
-        "the association lives on"
-    );
+    assert!(!last_epoch(&world, GATEWAY).1, "the association lives on");
 }
 
 #[test]
@@ -186,11 +179,11 @@ fn a_short_fade_keeps_the_session() {
 fn a_restarted_mobile_comes_back_with_a_new_epoch() {
     let mut world = World::new(6);
     settle(&mut world);
-    let first = last_incarnation(&world, GATEWAY).0;
+    let first = last_epoch(&world, GATEWAY).0;
     world.restart(MOBILE);
     world.until_established();
     world.run_for(Duration::from_secs(1));
-    let (second, new) = last_incarnation(&world, GATEWAY);
+    let (second, new) = last_epoch(&world, GATEWAY);
     assert!(new && second != first);
     world.send(GATEWAY, b"again").unwrap();
     world.run_for(Duration::from_secs(1));
@@ -209,7 +202,63 @@ fn a_restarted_gateway_is_missed_within_eleven_seconds() {
         world.run_for(Duration::from_millis(100));
         assert!(world.clock.now.since(start) < Duration::from_secs(11));
     }
-    assert!(last_incarnation(&world, MOBILE).1);
+    assert!(last_epoch(&world, MOBILE).1);
+}
+
+#[test]
+fn a_restarted_gateway_is_missed_within_a_second() {
+    for away in [0, 300, 1_100, 2_500, 5_900] {
+        let mut world = World::new(7);
+        settle(&mut world);
+        // Datagrams are lost while it is away.
+        world.air.up = false;
+        world.send(MOBILE, b"anyone?").unwrap();
+        world.run_for(Duration::from_millis(away));
+        world.air.up = true;
+        world.restart(GATEWAY);
+        let taken = world.until_established();
+        let bound = Duration::from_millis(1_000 + 500 + 160);
+        assert!(taken <= bound, "{taken} after {away} ms");
+        assert!(last_epoch(&world, MOBILE).1);
+    }
+}
+
+/// Silence alone renews no keys.
+#[test]
+fn a_fade_of_seconds_costs_no_keys() {
+    let mut world = World::new(15);
+    settle(&mut world);
+    for _ in 0..5 {
+        world.send(MOBILE, b"lost").unwrap();
+        world.air.up = false;
+        world.run_for(Duration::from_millis(3_900));
+        world.air.up = true;
+        for _ in 0..20 {
+            let _ = world.send(GATEWAY, b"data");
+            world.run_for(Duration::from_millis(100));
+        }
+    }
+    assert_eq!(world.established(MOBILE), 1);
+}
+
+#[test]
+fn a_report_that_no_process_listens_hastens_the_next_try() {
+    let mut world = World::new(16);
+    settle(&mut world);
+    world.air.up = false;
+    world.send(MOBILE, b"anyone?").unwrap();
+    world.run_for(Duration::from_secs(100));
+    let before = world.handshakes_sent(1);
+    for _ in 0..1_000 {
+        let (now, peer) = (world.clock.now, world.peers[MOBILE]);
+        world.hosts[MOBILE].retry_soon(now, peer).unwrap();
+        world.run_for(Duration::from_millis(10));
+    }
+    let asked = world.handshakes_sent(1) - before;
+    assert!(
+        (7..=11).contains(&asked),
+        "{asked} initiations in ten seconds"
+    );
 }
 
 #[test]

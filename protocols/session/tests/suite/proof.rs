@@ -79,10 +79,10 @@ fn a_confirmation_from_where_the_response_went_and_only_that() {
 
 #[test]
 fn a_challenge_is_answered_from_its_address_and_soon() {
-    let ([mobile, gateway], peers) = hosts(1, Limits::default());
+    let ([mut mobile, mut gateway], peers) = hosts(1, Limits::default());
     let start = Instant::from_millis(123_456);
     let bits = gateway.path_challenge(start, peers[GATEWAY], address(1));
-    let is_answer = |after, at, bits| {
+    let mut is_answer = |after, at, bits| {
         let now = start + Duration::from_millis(after);
         gateway.is_path_answer(now, peers[GATEWAY], at, bits)
     };

@@ -59,26 +59,41 @@ impl RecordReader {
     /// Reads the next bytes of the stream and passes each packet that they complete to `deliver`.
     pub fn read(
         &mut self,
-        mut bytes: &[u8],
+        bytes: &[u8],
         deliver: &mut impl FnMut(Packet),
     ) -> Result<(), StreamBroken> {
+        let mut goes_on = |packet| {
+            deliver(packet);
+            true
+        };
+        self.read_while(bytes, &mut goes_on).map(drop)
+    }
+
+    /// Reads the next bytes of the stream until `deliver` returns false for a packet: two bytes may stand for one, so
+    /// a limit must apply before the next is made. Returns the number of bytes read.
+    pub fn read_while(
+        &mut self,
+        all: &[u8],
+        deliver: &mut impl FnMut(Packet) -> bool,
+    ) -> Result<usize, StreamBroken> {
+        let mut bytes = all;
         loop {
             if let Some(body) = &mut self.body {
                 let (part, rest) = bytes.split_at(body.missing.min(bytes.len()));
                 body.buffer.extend(part);
                 body.missing -= part.len();
                 bytes = rest;
-                if body.missing > 0 {
-                    return Ok(());
+                let is_whole = body.missing == 0;
+                if !(is_whole && self.finish(deliver)) {
+                    return Ok(all.len() - bytes.len());
                 }
-                self.finish(deliver);
             }
             if bytes.is_empty() {
-                return Ok(());
+                return Ok(all.len());
             }
             bytes = self.read_head(bytes)?;
             if self.body.is_none() {
-                return Ok(());
+                return Ok(all.len());
             }
         }
     }
@@ -129,14 +144,14 @@ impl RecordReader {
         between.then_some(()).ok_or(StreamBroken::Unfinished)
     }
 
-    fn finish(&mut self, deliver: &mut impl FnMut(Packet)) {
+    fn finish(&mut self, deliver: &mut impl FnMut(Packet) -> bool) -> bool {
         let Some(mut body) = self.body.take() else {
-            return;
+            return true;
         };
         deliver(match &mut body.splittable {
             Some(headers) => finished(body.buffer, headers, body.segment_size),
             None => self.finish_whole(body),
-        });
+        })
     }
 
     fn finish_whole(&mut self, body: Body) -> Packet {

@@ -46,6 +46,7 @@ pub(crate) fn config(role: Role, name: &str, peers: Vec<Peer>) -> Config {
         shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(32),
+        memory: None,
         streams: None,
         split: None,
     }

@@ -48,6 +48,8 @@ pub(crate) struct Setting {
     pub(crate) rate: BitRate,
     /// As the gateway wants it.
     pub(crate) tcp: TcpTerms,
+    /// Memory of the gateway for all mobile hosts.
+    pub(crate) memory: Option<Bytes>,
 }
 
 impl Setting {
@@ -59,7 +61,13 @@ impl Setting {
             weights: vec![1; mobiles],
             rate: RATE,
             tcp: TcpTerms::Choose(TcpMethod::Arq),
+            memory: None,
         }
+    }
+
+    /// Returns the configuration of the gateway.
+    pub(crate) fn config(&self) -> Config {
+        self.config_of(0)
     }
 
     fn peer(&self, index: usize) -> Peer {
@@ -77,7 +85,7 @@ impl Setting {
         }
     }
 
-    fn host(&self, index: usize) -> Host {
+    fn config_of(&self, index: usize) -> Config {
         let (role, peers) = match index {
             0 => {
                 let mobiles = 1..=self.weights.len();
@@ -88,15 +96,19 @@ impl Setting {
             }
             _ => (Role::Mobile, vec![self.peer(0)]),
         };
-        let config = Config {
+        Config {
+            memory: self.memory.filter(|_| index == 0),
             shared_air: (index == 0).then(|| scheduler::Config {
                 discipline: self.discipline,
                 ..scheduler::Config::default()
             }),
             snoop_cache: Bytes::mebi(2),
             ..build::config(role, &name(index), peers)
-        };
-        build::host(config, build::entropy(11, &name(index)))
+        }
+    }
+
+    fn host(&self, index: usize) -> Host {
+        build::host(self.config_of(index), build::entropy(11, &name(index)))
     }
 }
 

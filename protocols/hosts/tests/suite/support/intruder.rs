@@ -26,6 +26,15 @@ pub(crate) trait Behaviour {
     fn tick(&mut self, now: Instant) -> Vec<Vec<u8>>;
 }
 
+/// It says nothing.
+pub(crate) struct Silent;
+
+impl Behaviour for Silent {
+    fn tick(&mut self, _now: Instant) -> Vec<Vec<u8>> {
+        Vec::new()
+    }
+}
+
 /// It keeps its session as a mobile does, and does what it likes with frames.
 pub(crate) struct Intruder<B> {
     endpoint: Endpoint,

@@ -8,6 +8,7 @@ pub(crate) mod ends;
 pub(crate) mod intruder;
 pub(crate) mod paths;
 pub(crate) mod place;
+pub(crate) mod site;
 mod splitting;
 pub(crate) mod traffic;
 pub(crate) mod trouble;

@@ -1,0 +1,65 @@
+//! The last TCP segment of a flow, as far as it tells how the connection stands.
+
+use units::SeqNumber;
+
+use crate::checksum;
+use crate::field::write_u32;
+use crate::ip::{Layout, Transport};
+use crate::packet::{HEADROOM, Packet, PacketBuffer};
+use crate::tcp::{self, TcpFlags};
+
+/// Longest headers that are kept: those of IPv4 and TCP with all options.
+const HEADERS_MAX: usize = 120;
+
+/// Headers of a TCP segment, and the sequence number after it.
+#[derive(Debug, Clone, Copy)]
+pub struct LastSegment {
+    headers: [u8; HEADERS_MAX],
+    length: usize,
+    /// Place of the TCP header.
+    transport: usize,
+    layout: Layout,
+    next: SeqNumber,
+}
+
+impl LastSegment {
+    /// Returns the segment in `packet`; `None` if it is not one of an open connection.
+    pub fn of(packet: &Packet) -> Option<Self> {
+        let ip = packet.ip().filter(|ip| ip.fragment().is_none())?;
+        let Transport::Tcp(tcp) = ip.transport() else {
+            return None;
+        };
+        let flags = tcp.flags();
+        let is_open = flags.contains(TcpFlags::ACK) && flags.without(TcpFlags::SYN) == flags;
+        if !is_open || flags.contains(TcpFlags::RST) {
+            return None;
+        }
+        let transport = ip.header_length();
+        let length = transport + tcp.header_length();
+        let mut headers = [0; HEADERS_MAX];
+        headers
+            .get_mut(..length)?
+            .copy_from_slice(&ip.bytes()[..length]);
+        let ends = u32::from(flags.contains(TcpFlags::FIN));
+        Some(Self {
+            headers,
+            length,
+            transport,
+            layout: ip.layout(),
+            next: tcp.sequence_number() + tcp.payload().len() as u32 + ends,
+        })
+    }
+
+    /// Returns an acknowledgement that repeats what the segment acknowledged, with the sequence number after it.
+    pub fn acknowledgment(&self) -> Packet {
+        let mut buffer = PacketBuffer::with_room(HEADROOM + self.length, HEADROOM);
+        buffer.extend(&self.headers[..self.length]);
+        let layout = self.layout.with_length(self.length);
+        layout.write_length(&mut buffer, 1);
+        let header = &mut buffer[self.transport..];
+        write_u32(header, tcp::SEQUENCE_NUMBER, self.next.0);
+        header[tcp::FLAGS] = TcpFlags::ACK.0;
+        checksum::fill(&mut buffer, layout);
+        Packet::checked(buffer, layout)
+    }
+}
