@@ -7,9 +7,10 @@ use hosts::{Host, Peer, Role};
 use machine::{Machine, RandomStream};
 use session::{
     DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Entropy, Limits, Output, PeerConfig, PeerId,
-    PrivateKey,
+    PrivateKey, Received,
 };
 use units::{Bytes, Duration, Instant};
+use wire::address::HopAddress;
 use wire::flow::{Class, FlowKey};
 use wire::ip::Ecn;
 use wire::ip::Protocol;
@@ -125,6 +126,30 @@ fn connect(ends: &mut [Endpoint; 2], now: Instant) {
     }
 }
 
+/// Returns a host whose initiation is in flight, and the cookie reply of a gateway under load.
+fn asking(now: Instant) -> (Endpoint, Vec<u8>) {
+    let (mut asking, peer) = endpoint(["tablet", "busy"], true);
+    asking.connect(now, peer).expect("an initiator");
+    let limits = Limits {
+        handshake_burst: 0,
+        ..Limits::default()
+    };
+    let config = session::Config {
+        private_key: key("busy"),
+        wall_clock_at_origin: 1,
+        limits,
+    };
+    let mut busy = Endpoint::new(config, entropy("busy draws"));
+    let Some(Output::Transmit { mut datagram, .. }) = asking.poll_output() else {
+        panic!("no initiation");
+    };
+    let from = HopAddress::Udp(([192, 0, 2, 1], 9).into());
+    match busy.handle_datagram_from(now, Some(from), &mut datagram) {
+        Received::Reply(reply) => (asking, reply.to_vec()),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// Runs a session on datagrams of strangers, and genuine ones that were changed in transit; each piece chooses.
 pub fn session_datagrams(bytes: &[u8]) {
     let now = Instant::from_millis(1);
@@ -136,6 +161,7 @@ pub fn session_datagrams(bytes: &[u8]) {
     let mut ends = [mobile.0, gateway.0];
     ends[0].connect(now, peer).expect("an initiator");
     connect(&mut ends, now);
+    let (mut asking, reply) = asking(now);
     for piece in crate::pieces(bytes) {
         let mut foreign = piece.to_vec();
         ends[1].handle_datagram(now, &mut foreign);
@@ -150,7 +176,7 @@ pub fn session_datagrams(bytes: &[u8]) {
             .zip(piece)
             .for_each(|(byte, bits)| *byte ^= bits);
         let received = ends[1].handle_datagram(now, &mut changed);
-        let opened = matches!(received, session::Received::Data { .. });
+        let opened = matches!(received, Received::Data { .. });
         assert!(!(opened && changes), "a changed datagram was opened");
         let mut goodbye = vec![1; 1 + DATA_OVERHEAD_BYTES];
         ends[0]
@@ -160,6 +186,18 @@ pub fn session_datagrams(bytes: &[u8]) {
             .iter_mut()
             .zip(piece)
             .for_each(|(byte, bits)| *byte ^= bits);
+        let mut cookie = reply.clone();
+        cookie
+            .iter_mut()
+            .zip(piece)
+            .for_each(|(byte, bits)| *byte ^= bits);
+        let changes = cookie != reply;
+        let received = asking.handle_datagram(now, &mut cookie);
+        assert!(changes || received == Received::CookieReply, "{received:?}");
+        assert!(
+            !changes || received != Received::CookieReply,
+            "a changed cookie"
+        );
         let touched = piece.iter().take(goodbye.len()).any(|bits| *bits != 0);
         if touched {
             ends[1].handle_datagram(now, &mut goodbye);

@@ -4,14 +4,17 @@ use channel::Link;
 use signals::{Decoder, LINE_MAX, PEER_MAX, Signal};
 use wire::checksum;
 use wire::flow::{Class, FlowKey};
-use wire::hop::{Chunk, Frame, RecordReader, expand};
+use wire::hop::{Chunk, Frame, PathMessage, RecordReader, expand};
 use wire::icmp::packet_too_big;
 use wire::ip::IpPacket;
 use wire::packet::{Checksum, Packet, PacketBuffer};
 use wire::segment::Segments;
 
-/// Reads a frame of the hop to its end, acknowledgements included.
+/// Reads a frame of the hop to its end, acknowledgements included, or a message about a path.
 pub fn hop_frame(bytes: &[u8]) {
+    if let Some(message) = PathMessage::parse(bytes) {
+        assert!(message.encode() == bytes && Frame::parse(bytes).is_err());
+    }
     let Ok(frame) = Frame::parse(bytes) else {
         return;
     };

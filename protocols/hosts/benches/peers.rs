@@ -1,4 +1,4 @@
-//! The cost of many mobile hosts for a gateway: idle ones, and one that is busy among them.
+//! The cost of many mobile hosts for a gateway: idle ones, and one that is busy among them; and that of strangers.
 //!
 //! The gateway's inputs are recorded with mobile hosts in virtual time; only the gateway is measured, which sees them
 //! again. `idle` divided by 600 s is its share of a core.
@@ -11,9 +11,10 @@ use hosts::{
     BearerMtu, Caps, Config, Host, Input, Output, Peer, Role, SplitTerms, TcpMethod, TcpTerms,
 };
 use machine::{Deadlines, Machine, RandomStream};
-use session::PrivateKey;
+use session::{COOKIE_REPLY_BYTES, INITIATION_BYTES, PrivateKey};
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
+use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
 #[global_allocator]
@@ -267,4 +268,116 @@ fn memory<const SHARED: bool>(bencher: Bencher, mobiles: usize) {
         }
         gateway
     });
+}
+
+/// Datagrams that anybody can send; all but the last two kinds need no knowledge of the gateway.
+const KINDS: [&str; 9] = [
+    "no message",
+    "of an unknown index",
+    "forged, 40 bytes",
+    "forged, 1400 bytes",
+    "sent again",
+    "an initiation without mac1",
+    "a cookie reply",
+    "an initiation under load",
+    "an initiation under load with a wrong mac2",
+];
+const MOBILES: usize = 100;
+
+fn from_stranger(number: u64, now: Instant, bytes: &[u8]) -> Input {
+    let address = Ipv4Addr::from_bits(0xcb00_0000 + (number & 0xffff) as u32);
+    Input::Datagram {
+        from: HopAddress::Udp((address, 9).into()),
+        arrived: now,
+        ecn: Ecn::NotCapable,
+        buffer: PacketBuffer::copy_of(bytes),
+    }
+}
+
+/// Returns the last datagram of a type in a recording.
+fn of_type(recording: &Recording, wanted: u8) -> Vec<u8> {
+    let datagrams = recording.iter().rev().filter_map(|(_, input)| match input {
+        Some(Input::Datagram { buffer, .. }) if buffer[0] == wanted => Some(buffer.to_vec()),
+        _ => None,
+    });
+    datagrams.into_iter().next().expect("a datagram")
+}
+
+/// Returns a datagram of one of [`KINDS`].
+fn foreign(kind: &str, start: &Recording) -> Vec<u8> {
+    let genuine = of_type(start, 4);
+    let initiation = of_type(start, 1);
+    let mut forged = genuine.clone();
+    // A number that has not been received.
+    forged[7] ^= 1;
+    match kind {
+        "no message" => vec![9; 1_400],
+        "of an unknown index" => vec![4; 1_400],
+        "forged, 40 bytes" => [&forged[..9], &[0; 56]].concat(),
+        "forged, 1400 bytes" => [&forged[..9], &[0; 1_416]].concat(),
+        "sent again" => genuine,
+        "an initiation without mac1" => {
+            [&[1, initiation[1]][..], &[0; INITIATION_BYTES - 2]].concat()
+        }
+        "a cookie reply" => [&[3, initiation[1]][..], &[0; COOKIE_REPLY_BYTES - 2]].concat(),
+        "an initiation under load" => initiation,
+        _ => [&initiation[..INITIATION_BYTES - 16], &[7; 16]].concat(),
+    }
+}
+
+/// Measures a gateway with a hundred mobile hosts on what strangers send.
+#[divan::bench(args = KINDS)]
+fn stranger(bencher: Bencher, kind: &str) {
+    let [start, idle, _] = recordings(MOBILES, false);
+    let mut gateway = host(GATEWAY, MOBILES, false);
+    let now = idle.last().expect("an input").0;
+    replay(&mut gateway, start.clone());
+    replay(&mut gateway, idle.clone());
+    let datagram = foreign(kind, &idle);
+    // Nothing is left of the budget for handshakes.
+    for number in 0..200 {
+        let initiation = of_type(&idle, 1);
+        gateway.handle_input(now, from_stranger(number, now, &initiation));
+        while gateway.poll_output().is_some() {}
+    }
+    let mut number = 0;
+    bencher
+        .with_inputs(|| {
+            number += 1;
+            from_stranger(number, now, &datagram)
+        })
+        .bench_local_values(|input| {
+            gateway.handle_input(now, input);
+            gateway.poll_output()
+        });
+}
+
+/// Measures packets to a busy mobile host: alone, with five forged datagrams of 1,400 bytes for each that are made and
+/// dropped, and with five that the gateway handles.
+#[divan::bench(args = ["alone", "dropped", "handled"], sample_count = 40, sample_size = 1)]
+fn one_busy_in_a_flood(bencher: Bencher, forged: &str) {
+    let [start, idle, busy] = recordings(1, false);
+    let datagram = foreign("forged, 1400 bytes", &busy);
+    let count = if forged == "alone" { 0 } else { 5 };
+    bencher
+        .counter(ItemsCount::new(PACKETS))
+        .with_inputs(|| {
+            let mut gateway = host(GATEWAY, 1, false);
+            replay(&mut gateway, start.clone());
+            replay(&mut gateway, idle.clone());
+            (gateway, busy.clone())
+        })
+        .bench_local_values(|(mut gateway, busy)| {
+            for (now, input) in busy {
+                let is_packet = matches!(input, Some(Input::Packet(_)));
+                for number in 0..if is_packet { count } else { 0 } {
+                    let input = divan::black_box(from_stranger(number, now, &datagram));
+                    if forged == "handled" {
+                        gateway.handle_input(now, input);
+                    }
+                }
+                replay(&mut gateway, vec![(now, input)]);
+            }
+            gateway
+        });
 }

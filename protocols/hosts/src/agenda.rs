@@ -22,6 +22,8 @@ pub(crate) struct PeerDeadlines {
     wants: Deadlines<usize>,
     /// Time of the next try of each peer that cannot be reached.
     pub(crate) tries: Deadlines<usize>,
+    /// Time of the next challenge to an address that each peer seems to have.
+    pub(crate) challenges: Deadlines<usize>,
     /// Kept for its storage.
     pub(crate) acting: Vec<usize>,
 }

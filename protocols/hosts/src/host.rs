@@ -2,16 +2,18 @@
 
 mod presence;
 mod reach;
+mod receive;
 mod search;
 mod sharing;
 mod streams;
+mod validation;
 
 use std::collections::VecDeque;
 
 use association::LinkEvent;
 use machine::Machine;
 use redirector::Chunks;
-use session::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Entropy, Received, Route};
+use session::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Entropy, Route};
 use split::{Origin, Splitter};
 use thiserror::Error;
 use units::{Bytes, Instant};
@@ -183,51 +185,8 @@ impl Host {
         }
     }
 
-    fn datagram(
-        &mut self,
-        now: Instant,
-        from: HopAddress,
-        arrived: Instant,
-        ecn: Ecn,
-        mut buffer: PacketBuffer,
-    ) {
-        let heard = match self.endpoint.handle_datagram(now, &mut buffer) {
-            Received::Data {
-                peer,
-                newest,
-                plaintext,
-                ..
-            } => Some((peer, newest, plaintext.len())),
-            Received::Handshake(peer) => Some((peer, false, 0)),
-            Received::Dropped(cause) => {
-                self.dropped(now, from, cause);
-                None
-            }
-            Received::Goodbye(_) => None,
-        };
-        let heard = heard.and_then(|(peer, newest, length)| {
-            let index = self.routes.index_of(peer)?;
-            self.heard(now, index, from, newest);
-            Some((index, length))
-        });
-        self.follow_sessions(now, Some(from));
-        let Some((index, length)) = heard.filter(|(_, length)| *length > 0) else {
-            return;
-        };
-        buffer.advance(DATA_HEADER_BYTES);
-        buffer.truncate(length);
-        let input = association::Input::Frame {
-            arrived,
-            frame: buffer,
-            ecn,
-        };
-        self.lend(now, index, length);
-        self.peers[index].association.handle_input(now, input);
-        self.forward(now, index);
-    }
-
     /// Adapts the memory that a peer may use to what it holds, and to packets of `more` bytes that come.
-    fn lend(&mut self, now: Instant, index: usize, more: usize) {
+    pub(crate) fn lend(&mut self, now: Instant, index: usize, more: usize) {
         let Some(leases) = &mut self.leases else {
             return;
         };
@@ -466,6 +425,7 @@ impl Machine for Host {
         self.endpoint.handle_timeout(now);
         self.follow_sessions(now, None);
         self.try_due(now);
+        self.challenge_due(now);
         if let Some(splitter) = &mut self.splitter
             && splitter.poll_timeout().is_some_and(|due| due <= now)
         {
@@ -493,6 +453,7 @@ impl Machine for Host {
         let associations = self.agenda.acts_at(&self.peers);
         let own = machine::earlier(self.endpoint.poll_timeout(), self.next_share());
         let own = machine::earlier(own, self.agenda.tries.first());
+        let own = machine::earlier(own, self.agenda.challenges.first());
         let split = self.splitter.as_ref().and_then(Splitter::poll_timeout);
         let own = machine::earlier(own, split);
         machine::earlier(own, associations)

@@ -5,6 +5,7 @@
 //! passes on each datagram that arrives. It leaves to its parts every decision that a part can make.
 
 mod agenda;
+mod candidate;
 mod caps;
 mod config;
 mod event;

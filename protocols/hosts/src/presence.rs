@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 use wire::address::HopAddress;
 
+use crate::candidate::Candidate;
+
 /// Presence of a peer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Presence {
@@ -15,6 +17,8 @@ pub(crate) struct Presence {
     keys_since: Option<Instant>,
     /// Time when the last datagram came from it.
     pub(crate) heard_at: Option<Instant>,
+    /// Address that it seems to have now, which is not validated yet.
+    pub(crate) candidate: Option<Candidate>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +64,7 @@ impl Presence {
             state: State::Unknown,
             keys_since: None,
             heard_at: None,
+            candidate: None,
         }
     }
 
@@ -90,12 +95,14 @@ impl Presence {
     /// Records that the peer has left.
     pub(crate) fn left(&mut self, now: Instant) {
         self.keys_since = None;
+        self.candidate = None;
         self.state = State::Left { at: now };
     }
 
     /// Records that its keys have expired.
     pub(crate) fn expired(&mut self, now: Instant) {
         self.keys_since = None;
+        self.candidate = None;
         self.state = State::Expired { at: now };
     }
 

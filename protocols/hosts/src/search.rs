@@ -42,14 +42,11 @@ impl Search {
         is_due
     }
 
-    /// Records a datagram from the peer at this address, and ends the search; returns true if the address is one of
-    /// those tried.
-    pub(crate) fn heard(&mut self, from: HopAddress) -> bool {
-        let is_found = self.places.contains(&from);
+    /// Records a datagram from the peer, which ends the search.
+    pub(crate) fn heard(&mut self) {
         self.unanswered = None;
         self.pause = None;
         self.places.clear();
-        is_found
     }
 
     /// Adds an address where the peer may be; returns false if no search is on, or there are enough.

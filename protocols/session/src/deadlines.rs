@@ -133,9 +133,11 @@ impl Endpoint {
         flight.trying_since = trying_since;
         flight.sent = now;
         flight.resend_at = now + retry + self.jitter();
-        self.transmit(id, Route::Anywhere, flight.initiation.to_vec());
+        flight.has_hurried = false;
         if let Ok(initiator) = self.initiator(id) {
+            let initiation = flight.signed(now, initiator.cookie);
             initiator.flight = Some(flight);
+            self.transmit(id, Route::Anywhere, initiation);
         }
     }
 
@@ -178,6 +180,7 @@ impl Endpoint {
             trying_since: now,
             sent: now,
             resend_at: now,
+            has_hurried: false,
             is_refused: false,
         })
     }

@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use machine::{Deadlines, TokenBucket};
+use machine::Deadlines;
 use units::Instant;
+use wire::address::HopAddress;
 
+use crate::admission::{Admission, Budget};
+use crate::cookie;
 use crate::entropy::Entropy;
 use crate::keys::{PresharedKey, PrivateKey, PublicKey};
 use crate::limits::Limits;
@@ -15,6 +18,7 @@ use crate::output::{
     Counters, DropCause, Event, Output, PeerError, PeerId, Received, Route, SealError,
 };
 use crate::peer::{InitiatorState, KeySlot, Peer, ResponderState, Role, Sessions, Side};
+use crate::token::TokenKey;
 
 /// Configuration of an endpoint. It holds a secret and so has no `Debug`.
 pub struct Config {
@@ -45,6 +49,10 @@ pub(crate) struct Identity {
     pub(crate) public_key: PublicKey,
     /// Key of the mac1 of messages to this host.
     pub(crate) mac1_key: Mac1Key,
+    /// Key of the cookie replies of this host.
+    pub(crate) cookie_key: [u8; 32],
+    /// Secret of the tokens, once there are any.
+    pub(crate) tokens: Option<TokenKey>,
     pub(crate) wall_clock_at_origin: u64,
 }
 
@@ -64,7 +72,9 @@ pub struct Endpoint {
     /// Time of the next check of each peer; never later than its [`Peer::deadline`].
     pub(crate) schedule: Deadlines<PeerId>,
     pub(crate) outputs: VecDeque<Output>,
-    pub(crate) budget: TokenBucket,
+    pub(crate) budget: Budget,
+    /// Peers that this host initiates to.
+    pub(crate) initiates_to: Vec<PeerId>,
     pub(crate) counters: Counters,
     next_peer: u32,
 }
@@ -76,6 +86,8 @@ impl Endpoint {
         let limits = config.limits;
         Self {
             identity: Identity {
+                cookie_key: cookie::reply_key(&public_key),
+                tokens: None,
                 private_key: config.private_key,
                 public_key,
                 mac1_key: Mac1Key::new(&public_key),
@@ -88,7 +100,8 @@ impl Endpoint {
             by_index: BTreeMap::new(),
             schedule: Deadlines::default(),
             outputs: VecDeque::new(),
-            budget: TokenBucket::new(limits.handshakes_per_second, limits.handshake_burst),
+            budget: Budget::new(&limits),
+            initiates_to: Vec::new(),
             counters: Counters::default(),
             next_peer: 0,
         }
@@ -133,6 +146,9 @@ impl Endpoint {
             in_use: None,
             refusal_announced: None,
         };
+        if matches!(peer.side, Side::Initiator(_)) {
+            self.initiates_to.push(id);
+        }
         self.peers.insert(id, peer);
         Ok(id)
     }
@@ -142,6 +158,7 @@ impl Endpoint {
         self.forget_sessions(peer)?;
         let removed = self.peers.remove(&peer).ok_or(PeerError::Unknown)?;
         self.by_key.remove(&removed.public_key);
+        self.initiates_to.retain(|id| *id != peer);
         self.schedule.clear(peer);
         Ok(())
     }
@@ -180,27 +197,49 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Handles a datagram from any sender; data is opened in place.
+    /// Handles a datagram from any sender, whose address is not known; data is opened in place.
     pub fn handle_datagram<'a>(&mut self, now: Instant, datagram: &'a mut [u8]) -> Received<'a> {
+        self.handle_datagram_from(now, None, datagram)
+    }
+
+    /// Handles a datagram from this address; data is opened in place.
+    pub fn handle_datagram_from<'a>(
+        &mut self,
+        now: Instant,
+        from: Option<HopAddress>,
+        datagram: &'a mut [u8],
+    ) -> Received<'a> {
         let handled = match Message::parse(datagram) {
             Ok(Message::Data { receiver, low }) => {
                 return match self.handle_data(now, datagram, receiver, low) {
                     // As the last datagram it is the newest; older keys cannot end a session.
-                    Ok((peer, _, true)) if *plaintext_of(datagram) == GOODBYE => {
-                        self.handle_goodbye(peer);
-                        Received::Goodbye(peer)
+                    Ok(data) if data.newest && *plaintext_of(datagram) == GOODBYE => {
+                        self.handle_goodbye(data.peer);
+                        Received::Goodbye(data.peer)
                     }
-                    Ok((peer, number, newest)) => Received::Data {
-                        peer,
-                        number,
-                        newest,
+                    Ok(data) => Received::Data {
+                        peer: data.peer,
+                        number: data.number,
+                        newest: data.newest,
+                        proven: from.is_some() && data.confirmed_at == from,
                         plaintext: plaintext_of(datagram),
                     },
                     Err(cause) => self.drop_for(cause),
                 };
             }
-            Ok(Message::Initiation(initiation)) => self.handle_initiation(now, initiation),
+            Ok(Message::Initiation(initiation)) => match self.admit(now, from, initiation) {
+                Admission::Granted => self.handle_initiation(now, from, initiation),
+                Admission::Refused(cause) => Err(cause),
+                Admission::Unproven(secret) => {
+                    self.counters.count(DropCause::Unproven);
+                    return Received::Reply(self.reply_with_cookie(&secret, datagram));
+                }
+            },
             Ok(Message::Response(response)) => self.handle_response(now, response),
+            Ok(Message::CookieReply(reply)) => match self.handle_cookie_reply(now, reply) {
+                Ok(()) => return Received::CookieReply,
+                Err(cause) => Err(cause),
+            },
             Err(ParseError::Malformed) => Err(DropCause::Malformed),
             Err(ParseError::OtherVersion) => Err(DropCause::OtherVersion),
         };
@@ -272,14 +311,14 @@ impl Endpoint {
         }
     }
 
-    /// Opens a data datagram in place. Returns its sender, its number, and true if it is the newest.
+    /// Opens a data datagram in place.
     fn handle_data(
         &mut self,
         now: Instant,
         datagram: &mut [u8],
         index: u32,
         low: u32,
-    ) -> Result<(PeerId, u64, bool), DropCause> {
+    ) -> Result<Data, DropCause> {
         let id = *self.by_index.get(&index).ok_or(DropCause::UnknownIndex)?;
         let peer = self.peers.get_mut(&id).ok_or(DropCause::UnknownIndex)?;
         let found = peer.sessions.by_index(index);
@@ -288,6 +327,7 @@ impl Endpoint {
             return Err(DropCause::Expired);
         }
         let opened = transport.open(datagram, low)?;
+        let mut confirmed_at = None;
         match &mut peer.side {
             Side::Initiator(initiator) => {
                 if slot == KeySlot::Current {
@@ -295,8 +335,10 @@ impl Endpoint {
                     self.end_impatience(now, id);
                 }
             }
-            Side::Responder(_) => {
+            Side::Responder(responder) => {
                 if slot == KeySlot::Next {
+                    let newest = responder.newest.as_deref();
+                    confirmed_at = newest.and_then(|newest| newest.asked_from);
                     self.confirm(id);
                 }
                 if opened.length == 0 {
@@ -304,8 +346,12 @@ impl Endpoint {
                 }
             }
         }
-        let newest = opened.newest && slot != KeySlot::Previous;
-        Ok((id, opened.number, newest))
+        Ok(Data {
+            peer: id,
+            number: opened.number,
+            newest: opened.newest && slot != KeySlot::Previous,
+            confirmed_at,
+        })
     }
 
     /// Sends a datagram without content: a confirmation, a probe, or the answer to either.
@@ -366,6 +412,15 @@ impl Endpoint {
     pub(crate) fn announce(&mut self, event: Event) {
         self.outputs.push_back(Output::Event(event));
     }
+}
+
+/// An authentic data datagram.
+struct Data {
+    peer: PeerId,
+    number: u64,
+    newest: bool,
+    /// The only address to which the response went that this datagram confirms.
+    confirmed_at: Option<HopAddress>,
 }
 
 fn plaintext_of(datagram: &mut [u8]) -> &mut [u8] {

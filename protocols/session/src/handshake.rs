@@ -2,6 +2,7 @@
 
 use snow::HandshakeState;
 use units::{Duration, Instant};
+use wire::address::HopAddress;
 use zeroize::Zeroizing;
 
 use crate::deadlines::{LATEST_STAMP, STAMP_STEP};
@@ -22,18 +23,13 @@ use crate::transport::{Terms, Transport};
 const REFUSAL_GAP: Duration = Duration::from_secs(60);
 
 impl Endpoint {
-    /// Handles the initiation of a known host.
+    /// Handles an initiation that was admitted.
     pub(crate) fn handle_initiation(
         &mut self,
         now: Instant,
+        from: Option<HopAddress>,
         initiation: &[u8; INITIATION_BYTES],
     ) -> Result<PeerId, DropCause> {
-        if !self.identity.mac1_key.verify(initiation) {
-            return Err(DropCause::BadMac);
-        }
-        if !self.budget.take(now) {
-            return Err(DropCause::OverBudget);
-        }
         let (state, sender, greeting) = self.read_initiation(initiation)?;
         let id = *self.by_key.get(&sender).ok_or(DropCause::UnknownPeer)?;
         let local_index = self.new_index();
@@ -41,7 +37,7 @@ impl Endpoint {
         let Side::Responder(responder) = &mut peer.side else {
             return Err(DropCause::UnexpectedHandshake);
         };
-        if let Some(response) = repeated_response(responder, initiation)? {
+        if let Some(response) = repeated_response(responder, from, initiation)? {
             self.transmit(id, Route::Reply, response);
             return Ok(id);
         }
@@ -74,6 +70,7 @@ impl Endpoint {
             responder.newest = Some(Box::new(Accepted {
                 stamp: greeting.stamp,
                 initiation: *initiation,
+                asked_from: from,
                 response: Some(response),
             }));
             responder.offer = Some(Offer {
@@ -262,11 +259,13 @@ impl Endpoint {
 /// # Errors
 /// Its keys were confirmed or have expired: nobody waits for an answer.
 fn repeated_response(
-    responder: &ResponderState,
+    responder: &mut ResponderState,
+    from: Option<HopAddress>,
     initiation: &[u8; INITIATION_BYTES],
 ) -> Result<Option<Vec<u8>>, DropCause> {
-    match responder.newest.as_deref() {
+    match responder.newest.as_deref_mut() {
         Some(newest) if without_mac2(&newest.initiation) == without_mac2(initiation) => {
+            newest.asked_from = newest.asked_from.filter(|first| Some(*first) == from);
             let response = newest.response.ok_or(DropCause::StaleHandshake)?;
             Ok(Some(response.to_vec()))
         }

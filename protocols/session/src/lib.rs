@@ -9,6 +9,8 @@
 //! The crate reads no clock and draws no random numbers of its own: time is an argument, and every secret comes from
 //! the [`Entropy`] of the owner. The owner also keeps the addresses of peers.
 
+mod admission;
+mod cookie;
 mod deadlines;
 mod endpoint;
 mod entropy;
@@ -24,6 +26,7 @@ mod number;
 mod output;
 mod peer;
 mod replay;
+mod token;
 mod transport;
 
 pub use endpoint::{Config, Endpoint, PeerConfig};
@@ -31,7 +34,9 @@ pub use entropy::Entropy;
 pub use key_text::{KEY_BYTES, KeyKind, ParseKeyError};
 pub use keys::{PresharedKey, PrivateKey, PublicKey};
 pub use limits::Limits;
-pub use message::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, INITIATION_BYTES, RESPONSE_BYTES};
+pub use message::{
+    COOKIE_REPLY_BYTES, DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, INITIATION_BYTES, RESPONSE_BYTES,
+};
 pub use output::{
     Counters, DropCause, Event, Output, PeerError, PeerId, Received, Route, SealError,
 };

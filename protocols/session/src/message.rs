@@ -1,4 +1,4 @@
-//! The layouts of the three messages, all numbers little-endian as in `WireGuard`. `docs/session.md` has diagrams.
+//! The layouts of the messages, all numbers little-endian as in `WireGuard`. `docs/session.md` has diagrams.
 
 use blake2::digest::{Mac, consts::U16};
 use blake2::{Blake2s256, Blake2sMac, Digest};
@@ -9,11 +9,12 @@ use crate::keys::PublicKey;
 const VERSION: u8 = 2;
 const INITIATION_TYPE: u8 = 1;
 const RESPONSE_TYPE: u8 = 2;
+const COOKIE_REPLY_TYPE: u8 = 3;
 const DATA_TYPE: u8 = 4;
 
 /// Length of a ChaCha20-Poly1305 authentication tag, then of a mac1, in bytes.
 pub(crate) const TAG_BYTES: usize = 16;
-const MAC_BYTES: usize = 16;
+pub(crate) const MAC_BYTES: usize = 16;
 const POINT_BYTES: usize = 32;
 
 /// Bytes before the sealed part of a data datagram.
@@ -21,7 +22,9 @@ pub const DATA_HEADER_BYTES: usize = 9;
 /// Bytes that sealing adds to a plaintext: header and tag.
 pub const DATA_OVERHEAD_BYTES: usize = DATA_HEADER_BYTES + TAG_BYTES;
 
-const INITIATION_HEADER: usize = 4;
+/// Bytes of type, version and zeros.
+pub(crate) const HANDSHAKE_HEADER: usize = 4;
+const INITIATION_HEADER: usize = HANDSHAKE_HEADER;
 const INITIATION_NOISE: usize =
     POINT_BYTES + (POINT_BYTES + TAG_BYTES) + (Greeting::BYTES + TAG_BYTES);
 /// Bytes of a handshake initiation.
@@ -31,6 +34,9 @@ const RESPONSE_HEADER: usize = 8;
 const RESPONSE_NOISE: usize = POINT_BYTES + (Answer::BYTES + TAG_BYTES);
 /// Bytes of a handshake response: fewer than the initiation's, so that it cannot serve for amplification.
 pub const RESPONSE_BYTES: usize = RESPONSE_HEADER + RESPONSE_NOISE + 2 * MAC_BYTES;
+
+/// Bytes of a cookie reply: header, mac1 of the initiation, salt, and the sealed cookie.
+pub const COOKIE_REPLY_BYTES: usize = HANDSHAKE_HEADER + 3 * MAC_BYTES + TAG_BYTES;
 
 /// Plaintext of a goodbye. Every hop frame is longer.
 pub(crate) const GOODBYE: [u8; 1] = [1];
@@ -148,6 +154,7 @@ impl Answer {
 pub(crate) enum Message<'a> {
     Initiation(&'a [u8; INITIATION_BYTES]),
     Response(&'a [u8; RESPONSE_BYTES]),
+    CookieReply(&'a [u8; COOKIE_REPLY_BYTES]),
     /// At least [`DATA_OVERHEAD_BYTES`] long.
     Data {
         receiver: u32,
@@ -168,15 +175,21 @@ impl<'a> Message<'a> {
                 receiver: u32_at(datagram, 1),
                 low: u32_at(datagram, 5),
             }),
-            [INITIATION_TYPE | RESPONSE_TYPE, version, ..] if *version != VERSION => {
-                Err(ParseError::OtherVersion)
-            }
+            [
+                INITIATION_TYPE | RESPONSE_TYPE | COOKIE_REPLY_TYPE,
+                version,
+                ..,
+            ] if *version != VERSION => Err(ParseError::OtherVersion),
             [INITIATION_TYPE, _, 0, 0, ..] => match datagram.try_into() {
                 Ok(whole) => Ok(Self::Initiation(whole)),
                 Err(_) => Err(ParseError::Malformed),
             },
             [RESPONSE_TYPE, _, 0, 0, ..] => match datagram.try_into() {
                 Ok(whole) => Ok(Self::Response(whole)),
+                Err(_) => Err(ParseError::Malformed),
+            },
+            [COOKIE_REPLY_TYPE, _, 0, 0, ..] => match datagram.try_into() {
+                Ok(whole) => Ok(Self::CookieReply(whole)),
                 Err(_) => Err(ParseError::Malformed),
             },
             _ => Err(ParseError::Malformed),
@@ -199,6 +212,26 @@ pub(crate) fn new_response(receiver: u32) -> [u8; RESPONSE_BYTES] {
     bytes[1] = VERSION;
     bytes[4..8].copy_from_slice(&receiver.to_le_bytes());
     bytes
+}
+
+/// Writes the header of a cookie reply.
+pub(crate) fn begin_cookie_reply(reply: &mut [u8]) {
+    reply[..HANDSHAKE_HEADER].copy_from_slice(&[COOKIE_REPLY_TYPE, VERSION, 0, 0]);
+}
+
+/// Returns the mac1 of a handshake message.
+pub(crate) fn mac1_of(handshake: &[u8]) -> &[u8; MAC_BYTES] {
+    let (covered, _) = handshake.split_at(handshake.len() - MAC_BYTES);
+    covered
+        .last_chunk()
+        .expect("a handshake message has two macs")
+}
+
+/// Returns the mac2 of a handshake message.
+pub(crate) fn mac2_of(handshake: &[u8]) -> &[u8; MAC_BYTES] {
+    handshake
+        .last_chunk()
+        .expect("a handshake message has two macs")
 }
 
 /// Returns the receiver index of a response.
@@ -249,7 +282,7 @@ impl Mac1Key {
         Self(digest.into())
     }
 
-    /// Writes the mac1 of a handshake message; its mac2 stays zero, as cookies are not used.
+    /// Writes the mac1 of a handshake message; its mac2 stays zero.
     pub(crate) fn sign(&self, handshake: &mut [u8]) {
         let (covered, macs) = handshake.split_at_mut(handshake.len() - 2 * MAC_BYTES);
         macs[..MAC_BYTES].copy_from_slice(&self.over(covered).finalize().into_bytes());

@@ -15,9 +15,12 @@ pub enum Received<'a> {
         peer: PeerId,
         /// Its number in its session.
         number: u64,
-        /// True if no later datagram of the current session came before: only then may the owner change the peer's
-        /// address to the source of this datagram.
+        /// True if no later datagram of the current session came before: only then may the owner take the source of
+        /// this datagram for the peer's present address.
         newest: bool,
+        /// True if this datagram is the first under its keys, and the response that led to them went to its source and
+        /// nowhere else: the peer receives there.
+        proven: bool,
         /// Decrypted part of the datagram; empty if the peer only confirms or probes a session.
         plaintext: &'a mut [u8],
     },
@@ -26,6 +29,10 @@ pub enum Received<'a> {
     Handshake(PeerId),
     /// The peer has left, and its keys were dropped.
     Goodbye(PeerId),
+    /// It was an initiation under load, and was dropped and counted. These bytes, a cookie reply, go to its source.
+    Reply(&'a mut [u8]),
+    /// It was a cookie reply, which proves nothing.
+    CookieReply,
     /// It was dropped and counted. Only a refused stamp is answered.
     Dropped(DropCause),
 }
@@ -41,6 +48,8 @@ pub enum DropCause {
     BadMac,
     /// More handshakes than the budget allows.
     OverBudget,
+    /// An initiation under load whose sender has not shown that it receives at its address; it gets a cookie.
+    Unproven,
     /// A handshake message that fails to open: forged, or meant for another host or key.
     BadHandshake,
     /// An initiation of a host that is not among the peers.
@@ -61,11 +70,12 @@ pub enum DropCause {
 
 impl DropCause {
     /// All causes, in the order of [`Counters`].
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Malformed,
         Self::OtherVersion,
         Self::BadMac,
         Self::OverBudget,
+        Self::Unproven,
         Self::BadHandshake,
         Self::UnknownPeer,
         Self::StaleHandshake,

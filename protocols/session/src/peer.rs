@@ -3,7 +3,9 @@
 use machine::earlier;
 use snow::HandshakeState;
 use units::{Duration, Instant};
+use wire::address::HopAddress;
 
+use crate::cookie::Cookie;
 use crate::keys::{PresharedKey, PublicKey};
 use crate::limits::Limits;
 use crate::lineage::{Lineage, Offer};
@@ -83,6 +85,8 @@ pub(crate) struct Flight {
     pub(crate) trying_since: Instant,
     pub(crate) sent: Instant,
     pub(crate) resend_at: Instant,
+    /// True if a cookie has hastened it since its last retry.
+    pub(crate) has_hurried: bool,
     /// True if the responder has refused its stamp.
     pub(crate) is_refused: bool,
 }
@@ -96,6 +100,8 @@ pub(crate) struct InitiatorState {
     /// Time of the first datagram since the last one from the responder.
     pub(crate) silent_since: Option<Instant>,
     pub(crate) last_stamp: u64,
+    /// Cookie of the peer, which it wants under load.
+    pub(crate) cookie: Option<Cookie>,
 }
 
 impl InitiatorState {
@@ -127,6 +133,8 @@ impl ResponderState {
 pub(crate) struct Accepted {
     pub(crate) stamp: u64,
     pub(crate) initiation: [u8; INITIATION_BYTES],
+    /// Address to which its answer went; `None` if copies of it came from several.
+    pub(crate) asked_from: Option<HopAddress>,
     /// Its answer, as long as its keys wait for confirmation.
     pub(crate) response: Option<[u8; RESPONSE_BYTES]>,
 }

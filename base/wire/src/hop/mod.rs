@@ -1,12 +1,14 @@
 //! The hop frame, which mobile host and gateway exchange (`docs/hop-frame.md`).
 
 mod ecn;
+mod path;
 mod read;
 mod record;
 mod varint;
 mod write;
 
 pub use ecn::EcnCounts;
+pub use path::PathMessage;
 pub use read::{AckRanges, Chunk, Chunks, Frame, MalformedFrame};
 pub use record::{RecordHead, RecordReader, RecordWriter, StreamBroken};
 pub use write::{AckFields, FrameWriter};

@@ -1,7 +1,9 @@
 //! Hop frames: the document's vectors, round trips, and no panic on any bytes.
 
 use proptest::prelude::*;
-use wire::hop::{AckFields, Chunk, EcnCounts, Frame, FrameWriter, MalformedFrame, expand};
+use wire::hop::{
+    AckFields, Chunk, EcnCounts, Frame, FrameWriter, MalformedFrame, PathMessage, expand,
+};
 use wire::packet::PacketBuffer;
 
 const ROOM: usize = 1_400;
@@ -70,6 +72,24 @@ fn the_documents_vectors_hold() {
 }
 
 #[test]
+fn the_documents_vectors_of_path_messages_hold() {
+    let document = include_str!("../../../../docs/hop-frame.md");
+    let bits = 0x0001_0203_0405_0607;
+    for (name, message) in [
+        ("| challenge | `", PathMessage::Challenge(bits)),
+        ("| answer | `", PathMessage::Answer(bits)),
+    ] {
+        let line = document.lines().find_map(|line| line.strip_prefix(name));
+        let bytes = hex(line.and_then(|rest| rest.split('`').next()).expect(name));
+        assert_eq!(message.encode().to_vec(), bytes);
+        assert_eq!(PathMessage::parse(&bytes), Some(message));
+        assert!(Frame::parse(&bytes).is_err(), "no frame has version 0");
+        assert_eq!(PathMessage::parse(&bytes[..8]), None);
+        assert_eq!(PathMessage::parse(&[&bytes[..], &[0]].concat()), None);
+    }
+}
+
+#[test]
 fn a_full_stream_chunk_costs_twelve_bytes_in_all() {
     let mut frame = writer(1);
     let room = frame.stream_room(16_383);
@@ -115,6 +135,16 @@ fn says_what_is_wrong() {
 }
 
 proptest! {
+    #[test]
+    fn path_messages_round_trip(kind in 0u8..8, bits: u64) {
+        let mut bytes = vec![kind];
+        bytes.extend(bits.to_be_bytes());
+        match PathMessage::parse(&bytes) {
+            Some(message) => prop_assert_eq!(message.encode().to_vec(), bytes),
+            None => prop_assert!(kind != 2 && kind != 3),
+        }
+    }
+
     #[test]
     fn no_bytes_make_it_panic(bytes: Vec<u8>) {
         if let Ok(frame) = Frame::parse(&bytes) {

@@ -75,6 +75,8 @@ impl Arq {
         {
             self.config.overhead = self.config.overhead + around - search.around;
             search.around = around;
+            // What the fade's probes found was another path.
+            self.pace.due.probe = Instant::ZERO;
         }
         self.path.news(now, news);
     }

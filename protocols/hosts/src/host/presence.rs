@@ -31,25 +31,14 @@ impl Host {
         }
     }
 
-    /// Records a datagram from a peer, so this host has a place where it can be reached; the datagram with the
-    /// highest number shows the address of the peer. While the peer is only sought, any datagram does, and so does
-    /// one from an address that is tried.
-    pub(crate) fn heard(&mut self, now: Instant, index: usize, from: HopAddress, newest: bool) {
+    /// Records a datagram from a peer.
+    pub(crate) fn heard(&mut self, now: Instant, index: usize) {
         let peer = &mut self.peers[index];
         peer.presence.heard_at = Some(now);
-        let is_found = peer.search.heard(from);
-        let is_sought = peer.endpoint.is_some_and(HopAddress::is_group);
-        let known = (newest || is_sought || is_found).then(|| peer.endpoint.replace(from));
-        let moved = known
-            .flatten()
-            .is_some_and(|known| !is_sought && known != from);
+        peer.search.heard();
         if let Some(moving) = peer.moving.take_if(|moving| moving.arrived) {
             let lasted = now.since(moving.since);
             self.announce(index, EventKind::HandoffEnded { lasted });
-        }
-        if moved {
-            self.path_moved(now, index);
-            self.announce(index, EventKind::Moved { to: from });
         }
     }
 

@@ -40,11 +40,12 @@ impl Host {
         }
     }
 
-    /// Sets in an association whether its frames can be sent.
+    /// Sets in an association whether its frames can be sent: there are keys, and an address that belongs to the peer.
     pub(crate) fn link(&mut self, now: Instant, index: usize) {
         let peer = &mut self.peers[index];
         self.agenda.tries.set(index, peer.reach.due());
-        let linked = peer.presence.is_linked() && !peer.reach.is_shut();
+        let has_address = peer.endpoint.is_some_and(|at| !at.is_group());
+        let linked = peer.presence.is_linked() && !peer.reach.is_shut() && has_address;
         peer.association
             .handle_input(now, association::Input::Link(linked));
         self.forward(now, index);

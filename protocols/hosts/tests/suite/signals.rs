@@ -183,10 +183,10 @@ fn the_gateway_says_where_a_mobile_has_gone() {
     let mut pair = transfer();
     let start = pair.now;
     let elsewhere = "10.0.0.77:1234".parse().expect("an address");
-    let under_way = pair.recent.iter().rev().find(|(to, _)| *to == GATEWAY);
-    let (_, newest) = under_way.cloned().expect("a datagram");
-    pair.inject(GATEWAY, elsewhere, &newest);
-    pair.run_for(SECOND);
+    pair.place.mobile = Some(elsewhere);
+    pair.run_for(SECOND * 2);
+    pair.place.mobile = None;
+    pair.run_for(SECOND * 2);
     let back = pair.address(MOBILE);
     let moved: Vec<_> = pair
         .events

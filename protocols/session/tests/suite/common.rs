@@ -9,9 +9,15 @@ use session::{
 };
 use simulator::testing::{Clock, Next};
 use units::{Duration, Instant, Probability};
+use wire::address::HopAddress;
 
 pub(crate) const MOBILE: usize = 0;
 pub(crate) const GATEWAY: usize = 1;
+
+/// Returns the address of a host.
+pub(crate) fn address(host: usize) -> HopAddress {
+    HopAddress::Udp(([192, 0, 2, host as u8], 51_830).into())
+}
 
 pub(crate) fn private_key(seed: u64, name: &str) -> PrivateKey {
     let mut stream = RandomStream::named(seed, name);
@@ -155,11 +161,16 @@ impl World {
 
     pub(crate) fn deliver(&mut self, to: usize, mut datagram: Vec<u8>) {
         self.arrived.push((self.clock.now, to, datagram.clone()));
-        let received = self.hosts[to].handle_datagram(self.clock.now, &mut datagram);
-        if let Received::Data { plaintext, .. } = received
-            && !plaintext.is_empty()
-        {
-            self.delivered[to].push(plaintext.to_vec());
+        let from = Some(address(1 - to));
+        match self.hosts[to].handle_datagram_from(self.clock.now, from, &mut datagram) {
+            Received::Data { plaintext, .. } if !plaintext.is_empty() => {
+                self.delivered[to].push(plaintext.to_vec());
+            }
+            Received::Reply(reply) => {
+                let reply = reply.to_vec();
+                self.launch(1 - to, &reply);
+            }
+            _ => {}
         }
         self.drain(to);
     }

@@ -53,6 +53,9 @@ impl Machine for Owning {
                 let received = match self.endpoint.handle_datagram(now, &mut datagram) {
                     Received::Data { plaintext, .. } => format!("{plaintext:?}"),
                     Received::Handshake(peer) | Received::Goodbye(peer) => format!("{peer:?}"),
+                    Received::Reply(_) | Received::CookieReply => {
+                        panic!("no load in a recorded run")
+                    }
                     Received::Dropped(cause) => panic!("{cause:?} in a recorded run"),
                 };
                 self.outputs.push(received);

@@ -3,10 +3,12 @@
 mod allocation;
 mod common;
 mod contract;
+mod cookie;
 mod farewell;
 mod hostile;
 mod keys;
 mod pair;
+mod proof;
 mod stamps;
 mod three;
 mod vectors;

@@ -52,6 +52,9 @@ impl Pair {
         }
         let arrived = self.now;
         while let Some((host, buffer)) = self.trouble.arrived(arrived) {
+            if let Some(from) = self.copy_from(host, &buffer) {
+                self.input(host, datagram(from, arrived, buffer.clone()));
+            }
             let from = self.address(1 - host);
             self.input(host, datagram(from, arrived, buffer));
         }

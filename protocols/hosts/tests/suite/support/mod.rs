@@ -341,7 +341,7 @@ impl Pair {
 
     /// Where a host is.
     pub(crate) fn address(&self, host: usize) -> HopAddress {
-        let moved = self.place.gateway.filter(|_| host == GATEWAY);
+        let moved = self.place.of(host);
         moved.unwrap_or_else(|| end(self.setting, host))
     }
 
@@ -400,7 +400,7 @@ impl Pair {
                 self.input(host, Input::Unreachable(to));
             }
             Output::Datagram { to, buffer, .. } => {
-                if !self.is_refused(host, &buffer) && self.passes(host, to) {
+                if !self.is_refused(host, &buffer) && self.passes(host, to, &buffer) {
                     self.launch(host, buffer);
                 }
             }

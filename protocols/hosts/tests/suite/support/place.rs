@@ -1,34 +1,95 @@
-//! Where the gateway is, and what reaches whom.
+//! Where the two hosts are, and what reaches whom.
 
+use std::collections::BTreeMap;
+
+use units::Instant;
 use wire::address::HopAddress;
+use wire::packet::PacketBuffer;
 
-use super::{GATEWAY, Pair};
+use super::{GATEWAY, MOBILE, Pair};
 
-/// Where the gateway is, if it has moved.
-#[derive(Debug, Default)]
+/// Returns the address from which a copy of the next datagram comes, if there is one.
+pub(crate) type Copies = Box<dyn FnMut() -> Option<HopAddress>>;
+
+/// Places of the hosts, if they have moved, and an attacker at the gateway's door.
+#[derive(Default)]
 pub(crate) struct Place {
     pub(crate) gateway: Option<HopAddress>,
+    /// Address of the mobile host behind its NAT. Nothing reaches it at an earlier one.
+    pub(crate) mobile: Option<HopAddress>,
     /// True if the mobile host has sent to it there. A firewall admits only replies.
     is_asked: bool,
+    /// A host that gets copies of datagrams for it, each before the datagram itself, and their addresses.
+    pub(crate) copies: Option<(usize, Copies)>,
+    /// Bytes of copies from each address, and bytes sent to each address where nobody is.
+    pub(crate) copied: BTreeMap<HopAddress, u64>,
+    pub(crate) strayed: BTreeMap<HopAddress, u64>,
+    /// When the first datagram came from the mobile host's new address.
+    pub(crate) shown: Option<Instant>,
+    /// When the first long datagram went to the mobile host's present address.
+    pub(crate) reached: Option<Instant>,
+    /// Number of datagrams of this length between the hosts that are lost next, by sender.
+    pub(crate) loses: Option<(usize, usize, u32)>,
 }
 
 impl Place {
     pub(crate) fn moved_to(gateway: HopAddress) -> Self {
         Self {
             gateway: Some(gateway),
-            is_asked: false,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the address of a host that has moved.
+    pub(crate) fn of(&self, host: usize) -> Option<HopAddress> {
+        if host == MOBILE {
+            self.mobile
+        } else {
+            self.gateway
+        }
+    }
+
+    /// Returns true if a datagram of a host is lost.
+    fn is_lost(&mut self, host: usize, buffer: &PacketBuffer) -> bool {
+        match &mut self.loses {
+            Some((from, length, left)) if (*from, *length) == (host, buffer.len()) && *left > 0 => {
+                *left -= 1;
+                true
+            }
+            _ => false,
         }
     }
 }
 
 impl Pair {
     /// Returns true if a datagram of a host reaches the other.
-    pub(crate) fn passes(&mut self, host: usize, to: HopAddress) -> bool {
+    pub(crate) fn passes(&mut self, host: usize, to: HopAddress, buffer: &PacketBuffer) -> bool {
         let place = &self.place;
         let is_let_in = host != GATEWAY || place.gateway.is_none() || place.is_asked;
-        let passes =
-            is_let_in && to == self.address(1 - host) && !self.blackout.contains(&self.now);
+        let is_there = to == self.address(1 - host);
+        if !is_there {
+            *self.place.strayed.entry(to).or_default() += buffer.len() as u64;
+        }
+        if host == GATEWAY && is_there && buffer.len() > 400 {
+            self.place.reached.get_or_insert(self.now);
+        }
+        let passes = is_let_in
+            && is_there
+            && !self.blackout.contains(&self.now)
+            && !self.place.is_lost(host, buffer);
         self.place.is_asked |= passes && host != GATEWAY;
         passes
+    }
+
+    /// Returns the address from which a copy of a datagram comes to `host` before the datagram itself.
+    pub(super) fn copy_from(&mut self, host: usize, buffer: &PacketBuffer) -> Option<HopAddress> {
+        if host == GATEWAY && self.place.mobile.is_some() {
+            self.place.shown.get_or_insert(self.now);
+        }
+        let copies = self.place.copies.as_mut();
+        let (_, copies) = copies.filter(|(target, _)| *target == host)?;
+        let from = copies()?;
+        *self.place.copied.entry(from).or_default() += buffer.len() as u64;
+        Some(from)
     }
 }

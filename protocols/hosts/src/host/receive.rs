@@ -1,0 +1,87 @@
+//! The reception of datagrams.
+
+use machine::Machine;
+use session::{DATA_HEADER_BYTES, Received};
+use units::Instant;
+use wire::address::HopAddress;
+use wire::hop::PathMessage;
+use wire::ip::Ecn;
+use wire::packet::PacketBuffer;
+
+use super::Host;
+use super::validation::Arrival;
+use crate::{Output, Role};
+
+impl Host {
+    /// Handles a datagram from the hop.
+    pub(crate) fn datagram(
+        &mut self,
+        now: Instant,
+        from: HopAddress,
+        arrived: Instant,
+        ecn: Ecn,
+        mut buffer: PacketBuffer,
+    ) {
+        let mut arrival = Arrival {
+            from,
+            bytes: buffer.len(),
+            newest: false,
+            proven: false,
+            message: None,
+        };
+        let heard = match self
+            .endpoint
+            .handle_datagram_from(now, Some(from), &mut buffer)
+        {
+            Received::Data {
+                peer,
+                newest,
+                proven,
+                plaintext,
+                ..
+            } => {
+                (arrival.newest, arrival.proven) = (newest, proven);
+                arrival.message = PathMessage::parse(plaintext);
+                Some((peer, plaintext.len()))
+            }
+            Received::Handshake(peer) => {
+                // A response answers this host's own initiation, so it is new; an initiation may be a copy.
+                arrival.newest = self.role == Role::Mobile;
+                Some((peer, 0))
+            }
+            Received::Dropped(cause) => {
+                self.dropped(now, from, cause);
+                None
+            }
+            Received::Reply(reply) => {
+                let length = reply.len();
+                buffer.truncate(length);
+                let (to, ecn) = (from, Ecn::NotCapable);
+                self.outputs.push_back(Output::Datagram { to, buffer, ecn });
+                return;
+            }
+            Received::Goodbye(_) | Received::CookieReply => None,
+        };
+        let heard = heard.and_then(|(peer, length)| {
+            let index = self.routes.index_of(peer)?;
+            self.heard(now, index);
+            self.locate(now, index, arrival);
+            Some((index, length))
+        });
+        self.follow_sessions(now, Some(from));
+        let is_frame = |(_, length): &(_, usize)| *length > 0 && arrival.message.is_none();
+        let Some((index, length)) = heard.filter(is_frame) else {
+            return;
+        };
+        buffer.advance(DATA_HEADER_BYTES);
+        buffer.truncate(length);
+        let input = association::Input::Frame {
+            arrived,
+            frame: buffer,
+            ecn,
+        };
+        self.lend(now, index, length);
+        self.peers[index].association.handle_input(now, input);
+        self.forward(now, index);
+    }
+}

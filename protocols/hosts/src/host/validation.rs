@@ -1,0 +1,121 @@
+//! The validation of addresses: a peer's address changes once the peer has shown that it receives at the new one.
+
+use session::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES};
+use units::Instant;
+use wire::address::HopAddress;
+use wire::hop::PathMessage;
+use wire::ip::Ecn;
+use wire::packet::PacketBuffer;
+
+use super::{Host, TAG};
+use crate::candidate::Candidate;
+use crate::{EventKind, Output};
+
+/// Bytes of a datagram with a message about the path.
+const MESSAGE: usize = PathMessage::BYTES + DATA_OVERHEAD_BYTES;
+
+/// An authentic datagram of a peer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    pub(crate) from: HopAddress,
+    /// Its length.
+    pub(crate) bytes: usize,
+    /// True if no later datagram came before.
+    pub(crate) newest: bool,
+    /// True if it shows that the peer receives at its source.
+    pub(crate) proven: bool,
+    /// Its content, if that is about the path.
+    pub(crate) message: Option<PathMessage>,
+}
+
+impl Host {
+    /// Takes the source of a datagram as the peer's address, if the peer is there now and has shown that it receives
+    /// there; challenges it otherwise.
+    pub(crate) fn locate(&mut self, now: Instant, index: usize, arrival: Arrival) {
+        let from = arrival.from;
+        if let Some(PathMessage::Challenge(bits)) = arrival.message {
+            // First of all: what the peer sends in reply to later datagrams shall go to the right address already.
+            self.send_on_path(now, index, from, PathMessage::Answer(bits));
+        }
+        let peer = &mut self.peers[index];
+        let is_answered = matches!(arrival.message, Some(PathMessage::Answer(bits))
+            if self.endpoint.is_path_answer(now, peer.id, from, bits));
+        let candidate = &mut peer.presence.candidate;
+        let is_candidate = candidate.is_some_and(|candidate| candidate.at == from);
+        if peer.endpoint == Some(from) {
+            if candidate.is_none() && arrival.message.is_none() {
+                return;
+            }
+            // The peer is at its address after all, or again.
+            candidate.take_if(|_| arrival.newest);
+        } else if (arrival.proven || is_answered) && (arrival.newest || is_candidate) {
+            self.moved(now, index, from);
+        } else if arrival.newest {
+            let (round_trip, _) = peer.association.measured();
+            let fresh = Candidate::new(now, from, round_trip);
+            let candidate = match candidate {
+                Some(candidate) if is_candidate => candidate,
+                _ => candidate.insert(fresh),
+            };
+            candidate.received(arrival.bytes);
+            if matches!(arrival.message, Some(PathMessage::Challenge(_))) {
+                candidate.spend(MESSAGE);
+            }
+        }
+        self.challenge(now, index);
+    }
+
+    /// Sends the challenge to the candidate of a peer, if it is due.
+    fn challenge(&mut self, now: Instant, index: usize) {
+        let peer = &mut self.peers[index];
+        if let Some(candidate) = &mut peer.presence.candidate
+            && candidate.challenges(now, MESSAGE)
+        {
+            let at = candidate.at;
+            let bits = self.endpoint.path_challenge(now, peer.id, at);
+            self.send_on_path(now, index, at, PathMessage::Challenge(bits));
+        }
+        let candidate = &self.peers[index].presence.candidate;
+        let due = candidate.and_then(|candidate| candidate.due(MESSAGE));
+        self.agenda.challenges.set(index, due);
+    }
+
+    /// Sends the challenges that are due.
+    pub(crate) fn challenge_due(&mut self, now: Instant) {
+        let mut due: Vec<_> = self.agenda.challenges.due(now).collect();
+        due.sort_unstable();
+        for index in due {
+            self.challenge(now, index);
+        }
+    }
+
+    /// Sends a message about a path on that path.
+    fn send_on_path(&mut self, now: Instant, index: usize, to: HopAddress, message: PathMessage) {
+        let mut buffer = PacketBuffer::with_room(MESSAGE + DATA_HEADER_BYTES, DATA_HEADER_BYTES);
+        buffer.extend(&message.encode());
+        buffer.grow_front(DATA_HEADER_BYTES);
+        buffer.grow(TAG);
+        // Without keys there is no path to validate.
+        if self
+            .endpoint
+            .seal(now, self.peers[index].id, &mut buffer)
+            .is_ok()
+        {
+            let ecn = Ecn::NotCapable;
+            self.outputs.push_back(Output::Datagram { to, buffer, ecn });
+        }
+    }
+
+    /// Sends everything for a peer to another address from now on.
+    fn moved(&mut self, now: Instant, index: usize, to: HopAddress) {
+        let peer = &mut self.peers[index];
+        peer.presence.candidate = None;
+        let known = peer.endpoint.replace(to);
+        if known.is_some_and(|known| !known.is_group()) {
+            self.path_moved(now, index);
+            self.announce(index, EventKind::Moved { to });
+        } else {
+            self.link(now, index);
+        }
+    }
+}
