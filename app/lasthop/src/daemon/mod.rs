@@ -72,8 +72,8 @@ impl Daemon {
         match total.unwrap_or_else(|| Caps::usual_total(least)) {
             total if total >= least => Ok(total - beside),
             total => Err(Failure::setting(format!(
-                "`total` of [caps] is {total}, but {} mobile hosts need {mebibytes} MiB at least, with the buffers of split \
-                 and snoop if they are used; raise it, or lower those",
+                "`total` of [caps] is {total}, but {} mobile hosts need {mebibytes} MiB at least, with the buffers of \
+                 split and snoop if they are used; raise it, or lower those",
                 self.host.peers.len()
             ))),
         }
