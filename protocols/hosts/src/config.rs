@@ -48,9 +48,7 @@ impl Config {
     /// Returns the least [`Config::memory`]: a floor for each peer, with the buffers of snoop and of streams where
     /// they may be used.
     pub fn memory_least(&self) -> Bytes {
-        let streams = self
-            .streams
-            .map_or(Bytes::ZERO, |streams| streams.memory_most());
+        let streams = self.streams.map_or(Bytes::ZERO, StreamLimits::memory_most);
         let each = self.peers.iter().map(|peer| {
             let method = match peer.tcp {
                 TcpTerms::Choose(method) => method,

@@ -2,7 +2,8 @@
 //!
 //! Each peer has a floor. What is left is a pool, of which a peer with more to hold leases a part: at most half of
 //! what the others leave, so that a few that take all they can do not leave the next one without (the dynamic
-//! threshold of Choudhury and Hahne for shared buffers, IEEE/ACM ToN 6(2), 1998, with a factor of 1).
+//! threshold of Choudhury and Hahne for shared buffers, IEEE/ACM Transactions on Networking 6(2), 1998, with a factor
+//! of 1).
 
 use units::Bytes;
 

@@ -73,13 +73,13 @@ impl Daemon {
         let splits = self.split.as_ref().map(|plan| plan.config().memory());
         let beside = MEMORY_BESIDE + splits.unwrap_or_default();
         let least = beside + self.host.memory_least();
-        // The message has a value that can be set.
-        let least = Bytes::mebi(least.get().div_ceil(1 << 20));
+        // In the message it is a value that can be set.
+        let mebibytes = least.get().div_ceil(1 << 20);
         match total.unwrap_or_else(|| Caps::usual_total(least)) {
             total if total >= least => Ok(total - beside),
             total => Err(Failure::setting(format!(
-                "`total` of [caps] is {total}, but {} mobile hosts need {least} at least, with the buffers of split \
-                 and snoop if they are used; raise it, or lower those",
+                "`total` of [caps] is {total}, but {} mobile hosts need {mebibytes} MiB at least, with the buffers of \
+                 split and snoop if they are used; raise it, or lower those",
                 self.host.peers.len()
             ))),
         }

@@ -100,8 +100,9 @@ fn observe(rate: BitRate, bad: Option<Station>) -> Observed {
             .filter_map(|(_, packet)| number_of(packet))
             .collect();
         seen = site.forwarded.len();
-        news.into_iter()
-            .for_each(|number| site.send(ping(number, false)));
+        for number in news {
+            site.send(ping(number, false));
+        }
         if site.now() < start + WARM_UP {
             from = sent.len();
         }
