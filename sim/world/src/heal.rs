@@ -13,6 +13,8 @@ use crate::world::{Connection, World};
 
 /// Time in which a connection must make progress: the longest retransmission timeout of the hosts' TCP twice.
 const PROGRESS: Duration = Duration::from_secs(300);
+/// Time in which a host notices that the other end does not know its keys.
+const NOTICING: Duration = Duration::from_secs(5);
 /// Time after which an idle connection is reset.
 const IDLE: Duration = Duration::from_secs(7_500);
 /// Time in which the datagrams of idle hosts are counted, and their limit for each mobile host.
@@ -105,8 +107,9 @@ impl World {
 
     /// Checks that each mobile host reaches the fixed host and is reached.
     fn check_probes(&mut self) -> Result<(), Violation> {
-        let begun = self.now;
-        for _ in 0..5 {
+        // A host may notice only by the first ones that the other end has lost its state.
+        let begun = self.now + NOTICING;
+        for _ in 0..10 {
             for mobile in 0..self.setting.mobiles {
                 self.echo(mobile, 0);
                 self.echo(mobile, 1);
