@@ -25,6 +25,8 @@ pub struct Config {
     /// Request data of the mobile host that were lost on the air from the mobile host. It needs a
     /// [`Mobile`](crate::Mobile).
     pub negative_acknowledgments: bool,
+    /// Wait for segments that were overtaken, on a hop that is seen to reorder; the paper's hop keeps order.
+    pub expects_reordering: bool,
     /// Notification of senders about losses on the air.
     pub explicit_loss: ExplicitLoss,
     /// Timers of repairs.
@@ -89,6 +91,7 @@ impl Config {
             smart: false,
             duplicates: 2,
             negative_acknowledgments: false,
+            expects_reordering: false,
             explicit_loss: ExplicitLoss::Off,
             timing: Timing::default(),
             limits: Limits::default(),
@@ -134,6 +137,7 @@ impl Config {
     pub fn live() -> Self {
         Self {
             negative_acknowledgments: true,
+            expects_reordering: true,
             explicit_loss: ExplicitLoss::Next,
             timing: Timing {
                 minimum_timeout: Duration::from_millis(40),

@@ -3,6 +3,8 @@
 use machine::ReorderingWindow;
 use units::{Duration, Instant};
 
+use crate::Config;
+
 /// Part of the shortest round trip within which nothing that was sent again can have arrived.
 const TOO_SOON: u64 = 2;
 
@@ -26,9 +28,14 @@ pub(crate) struct Arrival {
 }
 
 impl Order {
-    /// Returns the time for which an overtaken segment may still arrive, on a hop of this round trip.
-    pub(crate) fn window(&self, round_trip: Duration) -> Duration {
-        self.window.get(round_trip)
+    /// Returns the time for which an overtaken segment may still arrive, on a hop of this round trip; zero if the agent
+    /// expects none to.
+    pub(crate) fn window(&self, config: &Config, round_trip: Duration) -> Duration {
+        if config.expects_reordering {
+            self.window.get(round_trip)
+        } else {
+            Duration::ZERO
+        }
     }
 
     /// Records a round trip of the hop that no repair and no overtaking has changed.

@@ -111,7 +111,8 @@ impl Upload {
                 end: range.start,
             };
             let timing = &context.config.timing;
-            let window = self.order.window(self.round_trip.smoothed(timing));
+            let round_trip = self.round_trip.smoothed(timing);
+            let window = self.order.window(context.config, round_trip);
             self.holes.push(Hole::open(gap, context.now, window));
         }
         if range.start < highest {
@@ -240,7 +241,8 @@ impl Upload {
             }
             hole.range = SeqRange { start, end };
             hole.filled = Some(highest);
-            if self.order.arrived(context.now, hole.arrival(context.now)) {
+            let is_needless = self.order.arrived(context.now, hole.arrival(context.now));
+            if is_needless && context.config.expects_reordering {
                 self.round_trip.spoil();
             }
             self.round_trip

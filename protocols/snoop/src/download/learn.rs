@@ -43,9 +43,8 @@ impl<P: Segment> Download<P> {
     pub(super) fn repair_overtaken(&mut self, context: &Context<'_>, effects: &mut Effects<P>) {
         self.overtaken_until = None;
         let now = context.now;
-        let window = self
-            .order
-            .window(self.round_trip.smoothed(&context.config.timing));
+        let round_trip = self.round_trip.smoothed(&context.config.timing);
+        let window = self.order.window(context.config, round_trip);
         let Some(newest) = self.newest_arrival() else {
             return;
         };

@@ -128,7 +128,11 @@ fn without_information_duplicates_are_counted() {
 /// RFC 8985 §6.2: what came late once is waited for, and what stays away is repaired after that time.
 #[test]
 fn after_a_late_arrival_a_gap_is_repaired_only_when_it_has_lasted() {
-    let mut script = Script::with_data(Config::smart_tcp_aware(), 4);
+    let config = Config {
+        expects_reordering: true,
+        ..Config::smart_tcp_aware()
+    };
+    let mut script = Script::with_data(config, 4);
     script.pause(20);
     script.mobile_sends(ack(1));
     assert_eq!(script.mobile_sends(smart(1, 2)), [repair(1)]);

@@ -91,6 +91,7 @@ fn what_has_come_or_was_acknowledged_is_not_asked_for() {
 fn after_a_late_arrival_a_gap_is_asked_for_only_when_it_has_lasted() {
     let mut script = Script::new(Config {
         negative_acknowledgments: true,
+        expects_reordering: true,
         ..Config::tcp_aware()
     });
     let mut open = ack(0);
