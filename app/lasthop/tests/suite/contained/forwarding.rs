@@ -12,6 +12,8 @@ use crate::support::{FIXED_HOST, GATEWAY_OUTSIDE, Hosts, able, carry, connect, f
 const MOBILE: &str = "10.73.0.2";
 /// How long a test waits for what must not come.
 const SILENCE: Duration = Duration::from_secs(2);
+/// How long a test waits for what must come.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The way of TCP across the hop.
 const WAYS: [&str; 3] = [
@@ -26,9 +28,19 @@ fn address(text: &str) -> IpAddr {
 
 /// Requests a connection to a server on `to` by one of its addresses, and accepts it there.
 fn reach(from: &Namespace, to: &Namespace, by: IpAddr) -> io::Result<()> {
+    reach_within(SILENCE, from, to, by)
+}
+
+/// As [`reach`], with the time to wait for an answer.
+fn reach_within(
+    patience: Duration,
+    from: &Namespace,
+    to: &Namespace,
+    by: IpAddr,
+) -> io::Result<()> {
     let listener = to.run(|| TcpListener::bind((by, 0)).unwrap()).unwrap();
     let there = SocketAddr::new(by, listener.local_addr().unwrap().port());
-    let connect = || TcpStream::connect_timeout(&there, SILENCE).map(drop);
+    let connect = || TcpStream::connect_timeout(&there, patience).map(drop);
     from.run(connect).unwrap()
 }
 
@@ -73,13 +85,14 @@ fn what_is_not_named_is_out_of_reach() {
         hosts.configure_more("gateway", "public_key", way);
         hosts.configure_more("gateway", "[tun]", "networks = [\"203.0.113.0/24\"]");
         let _daemons = hosts.start_both();
-        let result = reach(&hosts.mobile, &hosts.fixed, FIXED_HOST);
+        let result = reach_within(PATIENCE, &hosts.mobile, &hosts.fixed, FIXED_HOST);
         fails(
             result,
             &[ErrorKind::HostUnreachable, ErrorKind::PermissionDenied],
         );
         // The gateway itself is no other network.
-        reach(&hosts.mobile, &hosts.gateway, address("10.73.0.1")).unwrap();
+        let own = address("10.73.0.1");
+        reach_within(PATIENCE, &hosts.mobile, &hosts.gateway, own).unwrap();
     }
 }
 
@@ -95,7 +108,8 @@ fn without_nat_the_named_networks_begin_connections() {
         let line = format!("networks = [\"{networks}\"]");
         hosts.configure_more("gateway", "[tun]", &line);
         let _daemons = hosts.start_both();
-        let result = reach(&hosts.fixed, &hosts.mobile, address(MOBILE));
+        let patience = if is_reached { PATIENCE } else { SILENCE };
+        let result = reach_within(patience, &hosts.fixed, &hosts.mobile, address(MOBILE));
         assert_eq!(result.is_ok(), is_reached, "{networks}: {result:?}");
     }
 }
@@ -117,7 +131,7 @@ fn mobile_hosts_are_isolated_unless_allowed() {
                 peers.len() > 1 && two.all(|peer| !peer["keys_age"].is_null())
             });
             if isolate {
-                let result = reach(&cell.hosts[1], &cell.hosts[2], inside(2));
+                let result = reach_within(PATIENCE, &cell.hosts[1], &cell.hosts[2], inside(2));
                 fails(result, &[ErrorKind::ConnectionRefused]);
             } else {
                 let (from, to) = connect(&cell.hosts[1], &cell.hosts[2], inside(2)).unwrap();
