@@ -13,7 +13,7 @@ const MOBILE: &str = "10.73.0.2";
 /// How long a test waits for what must not come.
 const SILENCE: Duration = Duration::from_secs(2);
 /// How long a test waits for what must come.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The way of TCP across the hop.
 const WAYS: [&str; 3] = [
