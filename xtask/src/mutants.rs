@@ -30,7 +30,7 @@ struct Subject {
 const SUBJECTS: [Subject; 5] = [
     Subject {
         name: "arq",
-        users: &["association", "hosts", "world"],
+        users: &["hosts", "world"],
     },
     Subject {
         name: "session",
@@ -38,7 +38,7 @@ const SUBJECTS: [Subject; 5] = [
     },
     Subject {
         name: "mtcp",
-        users: &["association", "hosts", "world"],
+        users: &["association", "world"],
     },
     Subject {
         name: "hosts",

@@ -83,7 +83,9 @@ impl Tool {
         let mut command = self.command(package, tests);
         command.arg("--output").arg(&folder);
         for name in mutants {
-            command.args(["--re", &exactly(name)]);
+            // The tool tries deleted fields of a file whether or not their names match.
+            let file = name.split(':').next().unwrap_or_default();
+            command.args(["--file", file, "--re", &exactly(name)]);
         }
         let line = format!("cargo mutants --package {package} --test-package {tests}");
         let status = command.status().map_err(|source| Failure::Start {
@@ -97,7 +99,7 @@ impl Tool {
                 output: String::new(),
             });
         }
-        Found::read(&folder.join("mutants.out"))
+        Found::read(&folder.join("mutants.out"), mutants)
     }
 
     /// Returns the command without its mutants: the dev profile, but without debug information and doc tests.
@@ -126,12 +128,16 @@ impl Tool {
 }
 
 impl Found {
-    /// Reads the lists that the tool left in its folder.
-    fn read(folder: &Path) -> Result<Self, Failure> {
+    /// Reads the results of these mutants from the lists that the tool left in its folder.
+    fn read(folder: &Path, mutants: &[String]) -> Result<Self, Failure> {
         let list = |name: &str| {
             let path = folder.join(name);
             match fs::read_to_string(&path) {
-                Ok(text) => Ok(text.lines().map(String::from).collect()),
+                Ok(text) => Ok(text
+                    .lines()
+                    .map(String::from)
+                    .filter(|name| mutants.contains(name))
+                    .collect()),
                 Err(source) => Err(Failure::Read { path, source }),
             }
         };
