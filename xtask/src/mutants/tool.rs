@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
@@ -15,8 +16,9 @@ const RELEASE: &str = "27.1.0";
 /// Memory of one program, in bytes: some mutants allocate without end.
 const MEMORY: u64 = 6 << 30;
 
-/// Least time limit of one run of tests, in seconds. The limit is else five times the time without a mutant.
-const LEAST_LIMIT: &str = "60";
+/// The time limit of one run of tests: so many times the time without a mutant, and at least this.
+const TIMES: u32 = 4;
+const LEAST_LIMIT: Duration = Duration::from_secs(60);
 
 /// Exit codes of cargo-mutants: all are caught, some live, some ran out of time.
 const NORMAL: [i32; 3] = [0, 2, 3];
@@ -80,8 +82,12 @@ impl Tool {
             path: folder.clone(),
             source,
         })?;
-        let mut command = self.command(package, tests);
-        command.arg("--output").arg(&folder);
+        let limit = self.limit(tests)?.as_secs().to_string();
+        let mut command = self.bounded(&["mutants", "--package", package, "--test-package", tests]);
+        command
+            .args(["--in-place", "--no-shuffle", "--cargo-arg=--tests"])
+            .args(["--baseline", "skip", "--timeout", &limit, "--output"])
+            .arg(&folder);
         for name in mutants {
             // The tool tries deleted fields of a file whether or not their names match.
             let file = name.split(':').next().unwrap_or_default();
@@ -102,8 +108,19 @@ impl Tool {
         Found::read(&folder.join("mutants.out"), mutants)
     }
 
-    /// Returns the command without its mutants: the dev profile, but without debug information and doc tests.
-    fn command(&self, package: &str, tests: &str) -> Command {
+    /// Returns the time limit of a crate's tests by the time that they take without a mutant, after building them.
+    fn limit(&self, tests: &str) -> Result<Duration, Failure> {
+        let shell = Shell::quiet(&self.copy.root);
+        let test = ["test", "--tests", "--package", tests];
+        shell.run(self.bounded(&[&test[..], &["--no-run"]].concat()))?;
+        let start = Instant::now();
+        shell.run(self.bounded(&test))?;
+        Ok((start.elapsed() * TIMES).max(LEAST_LIMIT))
+    }
+
+    /// Returns a cargo command with bounded memory, in the dev profile without debug information. A mutant may leave
+    /// something unused, so no warning is an error.
+    fn bounded(&self, arguments: &[&str]) -> Command {
         let cargo = Shell::quiet(&self.copy.root).cargo(&[]);
         let mut command = Command::new("prlimit");
         command
@@ -112,17 +129,10 @@ impl Tool {
             .env("CARGO_TARGET_DIR", self.place.join("builds"))
             .env("CARGO_INCREMENTAL", "1")
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .env("RUSTFLAGS", "--cap-lints=warn")
             .arg(format!("--as={MEMORY}"))
             .arg(cargo.get_program())
-            .args([
-                "mutants",
-                "--in-place",
-                "--no-shuffle",
-                "--cap-lints",
-                "true",
-            ])
-            .args(["--cargo-arg=--tests", "--minimum-test-timeout", LEAST_LIMIT])
-            .args(["--package", package, "--test-package", tests]);
+            .args(arguments);
         command
     }
 }
