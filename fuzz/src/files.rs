@@ -20,6 +20,9 @@ const DIRTY_MAX: u64 = 65_536;
 /// Largest write.
 const WRITE_MAX: usize = 20_000;
 
+/// Limit of replies at one instant.
+const REPLIES_MAX: u32 = 5_000;
+
 /// Client and server, with the checks on the client.
 struct Watched {
     client: Client,
@@ -193,6 +196,7 @@ impl Watched {
     }
 
     fn drain(&mut self) {
+        let mut replies = 0;
         loop {
             while let Some(output) = self.client.poll_output() {
                 match output {
@@ -205,6 +209,8 @@ impl Watched {
                 }
             }
             let reply = self.replies.pop_front_if(|_| self.honest);
+            replies += 1;
+            assert!(replies < REPLIES_MAX, "it asks without end");
             match reply {
                 Some(reply) => self.client.handle_input(self.now, Input::Received(reply)),
                 None => break,
