@@ -15,6 +15,8 @@ use rpc::LinkEvent;
 use rpc::message::Credentials;
 use units::{Duration, Instant};
 
+use crate::outcome::note;
+
 /// Limit of written data that the client holds before writers wait.
 const DIRTY_MAX: u64 = 65_536;
 /// Largest write.
@@ -226,6 +228,7 @@ impl Watched {
     }
 
     fn answered(&mut self, ticket: Ticket, result: &Result<Reply, files::Error>) {
+        note(result);
         assert!(self.open.remove(&ticket), "an answer that nobody waits for");
         match result {
             Ok(Reply::Opened(open, found)) => {

@@ -1,5 +1,6 @@
 //! The repository's own commands: `cargo xtask check` runs the steps of CI, `cargo xtask audit` checks the
-//! dependencies, `cargo xtask bench` measures, `cargo xtask soak` searches for faults until it is stopped.
+//! dependencies, `cargo xtask bench` measures, `cargo xtask soak` searches for faults until it is stopped, `cargo xtask fuzz`
+//! searches for inputs that break a decoder or a core.
 //!
 //! A command is one file with a `run` function; a step of `check` is one function that [`check`]
 //! lists.
@@ -11,6 +12,7 @@ use clap::{Parser, Subcommand};
 mod audit;
 mod check;
 mod forward;
+mod fuzz;
 mod layers;
 mod lints;
 mod outcome;
@@ -37,6 +39,8 @@ enum Command {
     /// Look for faults with chance, for minutes or hours.
     #[command(disable_help_flag = true)]
     Soak(forward::Options),
+    /// Search for inputs that break a target, guided by the code that they reach.
+    Fuzz(fuzz::Options),
     /// Check licences, advisories, bans and sources of all dependencies (deny.toml).
     Audit(audit::Options),
 }
@@ -46,6 +50,7 @@ fn main() -> ExitCode {
         Command::Check(options) => check::run(&options),
         Command::Bench(options) => forward::run("bench", &options),
         Command::Soak(options) => forward::run("soak", &options),
+        Command::Fuzz(options) => fuzz::run(&options),
         Command::Audit(options) => audit::run(&options),
     };
     match outcome {
