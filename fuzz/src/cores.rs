@@ -13,6 +13,7 @@ use session::{
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
 use wire::flow::{Class, FlowKey};
+use wire::hop::Frame;
 use wire::ip::Ecn;
 use wire::ip::Protocol;
 use wire::packet::{Packet, PacketBuffer};
@@ -90,6 +91,13 @@ pub fn arq_tape(bytes: &[u8]) {
                         ecn: Ecn::CongestionExperienced,
                     },
                 );
+            }
+        }
+        while let Some(output) = arq.poll_output() {
+            note(&output);
+            if let arq::Output::Frame { frame, .. } = output {
+                let frame = Frame::parse(&frame).expect("it sends frames");
+                frame.chunks().for_each(|chunk| note(&chunk));
             }
         }
         run(&mut arq, &mut now, Duration::ZERO);

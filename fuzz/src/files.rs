@@ -10,9 +10,9 @@ use files::{
 };
 use fileserver::{Peer, Server};
 use machine::Machine;
-use nfs::{FileHandle, NewAttributes};
+use nfs::{FileHandle, NewAttributes, Numbered, Procedure};
 use rpc::LinkEvent;
-use rpc::message::Credentials;
+use rpc::message::{Call, Credentials};
 use units::{Duration, Instant};
 
 use crate::outcome::note;
@@ -203,6 +203,8 @@ impl Watched {
             while let Some(output) = self.client.poll_output() {
                 match output {
                     Output::Send(message) => {
+                        let call = Call::parse(&message).map(|call| call.procedure.number);
+                        note(&call.map(|number| Procedure::ALL.get(number as usize)));
                         let from = Peer(1);
                         self.hear(fileserver::Input::Received { from, message });
                     }

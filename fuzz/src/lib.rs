@@ -25,8 +25,11 @@ pub use decoders::{hop_frame, ip_packet, link_file, records, signal_lines};
 pub use files::files_tape;
 pub use fileserver::fileserver_calls;
 pub use host::host_frames;
+use machine::Step;
+use mount::{Input, Output};
 pub use mtcp::{mtcp_packet, mtcp_tape};
 pub use nfs::{nfs_answers, nfs_calls, nfs_url};
+use outcome::note;
 pub use outcome::{Pair, traced};
 pub use rpc::{rpc_messages, rpc_tape};
 pub use scheduler::scheduler_tape;
@@ -97,7 +100,15 @@ pub const TARGETS: &[Target] = &[
 
 /// Runs programs on two hosts that mount one server, beside a reference file system: the model of `protocols/mount`.
 pub fn mount_tape(bytes: &[u8]) {
-    drop(mount_model::run(bytes));
+    let (_, tapes) = mount_model::run(bytes);
+    for step in tapes.iter().flat_map(|tape| tape.steps()) {
+        match step {
+            Step::Input(_, Input::Files(answer)) => note(&answer.result),
+            Step::Output(Output::Answer(_, answer)) => note(answer),
+            Step::Output(Output::Files(request)) => note(&request.operation),
+            Step::Input(..) | Step::Timeout(_) | Step::Output(_) => {}
+        }
+    }
 }
 
 /// Splits `bytes` into pieces, each after two bytes with its length modulo 2,048.

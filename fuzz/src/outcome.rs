@@ -4,7 +4,7 @@
 //! reached before.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug, Write};
 
 /// Most bytes of a name.
@@ -15,13 +15,15 @@ thread_local! {
     static TRACE: RefCell<Option<Trace>> = const { RefCell::new(None) };
 }
 
-/// Two outcomes, the second after the first; the first is empty at the beginning of an input.
+/// Two outcomes, the second after the first, which is empty at the beginning of an input; or an outcome, and how often
+/// it was reached: a power of two.
 pub type Pair = [String; 2];
 
 #[derive(Default)]
 struct Trace {
     last: String,
     pairs: BTreeSet<Pair>,
+    counts: BTreeMap<String, u32>,
 }
 
 /// Notes an outcome, by the names of its variant and of those within it: `Err(Short(3))` is `Err(Short`. Does nothing
@@ -34,16 +36,20 @@ pub(crate) fn note(outcome: &dyn Debug) {
             let _ = write!(name, "{outcome:?}");
             let name = name.0.trim_end_matches(['(', ' ', ':']).to_owned();
             let last = std::mem::replace(&mut trace.last, name.clone());
+            *trace.counts.entry(name.clone()).or_default() += 1;
             trace.pairs.insert([last, name]);
         }
     });
 }
 
-/// Returns the pairs of outcomes that followed each other while `run` ran.
+/// Returns the pairs of outcomes that were reached while `run` ran.
 pub fn traced(run: impl FnOnce()) -> BTreeSet<Pair> {
     TRACE.set(Some(Trace::default()));
     run();
-    TRACE.take().unwrap_or_default().pairs
+    let trace = TRACE.take().unwrap_or_default();
+    let counts = trace.counts.into_iter();
+    let counts = counts.map(|(name, count)| [name, (1 << count.ilog2()).to_string()]);
+    trace.pairs.into_iter().chain(counts).collect()
 }
 
 /// The first letters of a text.

@@ -8,10 +8,10 @@ use fuzz::{Pair, TARGETS, Target};
 use machine::RandomStream;
 
 /// Percentage of the pairs of outcomes in the floor that a corpus must reach.
-const LEAST: usize = 90;
+const LEAST: usize = 95;
 /// First lines of the file with the floor.
-const HEAD: &str = "# What each corpus reaches: the number of pairs of outcomes that follow each other, and all\n\
-    # outcomes. OUTCOMES=write cargo test -p fuzz writes this file anew, after `cargo xtask fuzz --minimize`.\n";
+const HEAD: &str = "# What each corpus reaches: the number of pairs of outcomes, and all outcomes.\n\
+    # OUTCOMES=write cargo test -p fuzz writes this file anew, after `cargo xtask fuzz --minimize`.\n";
 
 /// Returns the path of a file of this crate.
 fn path(name: &str) -> PathBuf {
@@ -61,7 +61,9 @@ fn nothing_panics() {
 
 /// Returns the outcomes in these pairs.
 fn outcomes(pairs: &BTreeSet<Pair>) -> BTreeSet<&str> {
-    pairs.iter().map(|[_, outcome]| outcome.as_str()).collect()
+    let names = pairs.iter().map(|[_, outcome]| outcome.as_str());
+    let is_name = |name: &&str| !name.starts_with(|first: char| first.is_ascii_digit());
+    names.filter(is_name).collect()
 }
 
 /// Returns the text of the floor that these corpora reach.
