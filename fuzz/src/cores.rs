@@ -272,5 +272,7 @@ pub fn host_datagrams(bytes: &[u8]) {
     }
     run(&mut host, &mut now, Duration::from_secs(1));
     let dropped = host.status(now).datagrams_dropped;
-    dropped.iter().for_each(|(cause, _)| note(cause));
+    for (cause, _) in &dropped {
+        note(cause);
+    }
 }

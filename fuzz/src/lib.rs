@@ -26,7 +26,7 @@ pub use files::files_tape;
 pub use fileserver::fileserver_calls;
 pub use host::host_frames;
 use machine::Step;
-use mount::{Input, Output};
+use mount::{Input, Output, Tape};
 pub use mtcp::{mtcp_packet, mtcp_tape};
 pub use nfs::{nfs_answers, nfs_calls, nfs_url};
 use outcome::note;
@@ -101,7 +101,7 @@ pub const TARGETS: &[Target] = &[
 /// Runs programs on two hosts that mount one server, beside a reference file system: the model of `protocols/mount`.
 pub fn mount_tape(bytes: &[u8]) {
     let (_, tapes) = mount_model::run(bytes);
-    for step in tapes.iter().flat_map(|tape| tape.steps()) {
+    for step in tapes.iter().flat_map(Tape::steps) {
         match step {
             Step::Input(_, Input::Files(answer)) => note(&answer.result),
             Step::Output(Output::Answer(_, answer)) => note(answer),

@@ -1,6 +1,6 @@
 //! The repository's own commands: `cargo xtask check` runs the steps of CI, `cargo xtask audit` checks the
-//! dependencies, `cargo xtask bench` measures, `cargo xtask soak` searches for faults until it is stopped, `cargo xtask fuzz`
-//! searches for inputs that break a decoder or a core.
+//! dependencies, `cargo xtask bench` measures, `cargo xtask soak` searches for faults until it is stopped, and
+//! `cargo xtask fuzz` searches for inputs that break a decoder or a core.
 //!
 //! A command is one file with a `run` function; a step of `check` is one function that [`check`]
 //! lists.

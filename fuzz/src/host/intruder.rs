@@ -149,9 +149,9 @@ impl Intruder {
                 packets.push(packet.to_vec());
             }
         }
-        packets
-            .iter()
-            .for_each(|packet| self.transport_arrived(packet));
+        for packet in &packets {
+            self.transport_arrived(packet);
+        }
     }
 
     fn transport_arrived(&mut self, bytes: &[u8]) {
@@ -295,8 +295,8 @@ impl Intruder {
         }
     }
 
-    /// Returns a frame that says goodbye, or answers a challenge that there was not.
-    pub(super) fn message(&mut self, cursor: &mut Cursor<'_>) -> Vec<u8> {
+    /// Returns a content that says goodbye, challenges, or answers a challenge that there was not.
+    pub(super) fn message(cursor: &mut Cursor<'_>) -> Vec<u8> {
         let bits = cursor.number();
         match cursor.byte() % 8 {
             0 => vec![GOODBYE],

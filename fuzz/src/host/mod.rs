@@ -193,7 +193,7 @@ impl Site {
             7 | 8 => self.peer.completed(cursor.0),
             9 => self.peer.syn(cursor),
             10 => cursor.0.to_vec(),
-            11 => self.peer.message(cursor),
+            11 => Intruder::message(cursor),
             12 | 13 => {
                 let packet = packets::packet(cursor, self.role == Role::Mobile);
                 let packet = Packet::new(PacketBuffer::copy_of(&packet));

@@ -85,8 +85,12 @@ impl Sockets {
                 if let Some(socket) = self.sockets.get_mut(&id) {
                     let count = count.min(socket.readable);
                     socket.readable -= count;
+                    let is_over = socket.has_ended && socket.readable == 0;
                     let data = Bytes::from(vec![7; count as usize]);
                     self.report(id, SocketEvent::Data(data.into()));
+                    if is_over {
+                        self.report(id, SocketEvent::Finished);
+                    }
                 }
             }
             SocketRequest::Write(content) => {
@@ -109,17 +113,13 @@ impl Sockets {
         };
         let id = *id;
         match (socket.is_open, kind % 8) {
-            (false, 0) => {
+            (_, 0) => {
                 self.sockets.remove(&id);
                 self.report(id, SocketEvent::Failed(Refusal::Refused));
             }
             (false, _) => {
                 self.report(id, SocketEvent::Connected);
                 self.open(id);
-            }
-            (true, 0) => {
-                self.sockets.remove(&id);
-                self.report(id, SocketEvent::Failed(Refusal::Refused));
             }
             (true, 1) if !socket.has_ended => {
                 socket.has_ended = true;

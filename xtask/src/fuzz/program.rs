@@ -1,5 +1,6 @@
 //! The program with all targets under libFuzzer.
 
+use std::fmt::Write;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -208,8 +209,12 @@ fn describe(name: &str, file: Option<&Path>, cause: &str) -> String {
     };
     let bytes = fs::read(file).unwrap_or_default();
     let content = if bytes.len() <= PRINTED {
-        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("it is {digits}")
+        let written = bytes.iter().fold(String::new(), |mut written, byte| {
+            // A string takes everything.
+            let _ = write!(written, "{byte:02x}");
+            written
+        });
+        format!("it is {written}")
     } else {
         format!("it has {} bytes", bytes.len())
     };
