@@ -40,6 +40,11 @@ pub fn records(bytes: &[u8]) {
         if reader.read(piece, &mut deliver).is_err() {
             return;
         }
+        let held = reader.memory();
+        assert!(
+            held <= 2 * wire::hop::PACKET_MAX,
+            "S11: {held} bytes for a record"
+        );
         reader.flush(&mut deliver);
     }
     let _ = reader.end();

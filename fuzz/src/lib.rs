@@ -6,6 +6,7 @@
 
 mod cores;
 mod decoders;
+mod draw;
 mod files;
 mod fileserver;
 #[path = "../../protocols/mount/tests/suite/model/mod.rs"]
@@ -14,17 +15,20 @@ mod mtcp;
 mod nfs;
 mod rpc;
 mod scheduler;
+mod session;
 mod split;
 mod tcp;
 
 pub use cores::{arq_tape, host_datagrams, session_datagrams};
 pub use decoders::{hop_frame, ip_packet, link_file, records, signal_lines};
+pub use draw::{corpus, draw, mutate};
 pub use files::files_tape;
 pub use fileserver::fileserver_calls;
 pub use mtcp::{mtcp_packet, mtcp_tape};
 pub use nfs::{nfs_answers, nfs_calls, nfs_url};
 pub use rpc::{rpc_messages, rpc_tape};
 pub use scheduler::scheduler_tape;
+pub use session::{key_texts, session_tape};
 pub use split::split_tape;
 pub use tcp::tcp_tape;
 
@@ -39,6 +43,8 @@ pub const TARGETS: &[Target] = &[
     ("link_file", link_file),
     ("signal_lines", signal_lines),
     ("session_datagrams", session_datagrams),
+    ("session_tape", session_tape),
+    ("key_texts", key_texts),
     ("arq_tape", arq_tape),
     ("host_datagrams", host_datagrams),
     ("scheduler_tape", scheduler_tape),

@@ -1,5 +1,6 @@
 //! The repository's own commands: `cargo xtask check` runs the steps of CI, `cargo xtask audit` checks the
-//! dependencies, `cargo xtask bench` measures, `cargo xtask soak` searches for faults until it is stopped.
+//! dependencies, `cargo xtask bench` measures, `cargo xtask soak` searches for faults until it is stopped, and
+//! `cargo xtask planted` checks that planted ones are found.
 //!
 //! A command is one file with a `run` function; a step of `check` is one function that [`check`]
 //! lists.
@@ -37,6 +38,9 @@ enum Command {
     /// Look for faults with chance, for minutes or hours.
     #[command(disable_help_flag = true)]
     Soak(forward::Options),
+    /// Plant bugs one by one, in a build of their own, and check that the simulators find each.
+    #[command(disable_help_flag = true)]
+    Planted(forward::Options),
     /// Check licences, advisories, bans and sources of all dependencies (deny.toml).
     Audit(audit::Options),
 }
@@ -46,6 +50,7 @@ fn main() -> ExitCode {
         Command::Check(options) => check::run(&options),
         Command::Bench(options) => forward::run("bench", &options),
         Command::Soak(options) => forward::run("soak", &options),
+        Command::Planted(options) => forward::run("planted", &options),
         Command::Audit(options) => audit::run(&options),
     };
     match outcome {
