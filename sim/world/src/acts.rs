@@ -11,8 +11,8 @@ use crate::flow::{FIXED, Flow};
 use crate::network::{Place, gateway, victim};
 use crate::oracle::Violation;
 use crate::path::Direction;
-use crate::probes::Probe;
-use crate::process::{Identity, Process};
+use crate::probes::{Probe, Probes};
+use crate::process::{Identity, LOOPBACK, Process};
 use crate::stranger::{HOSTILE, forged, stranger};
 use crate::world::{Connection, FIRST_PORT, SYNS, World};
 use crate::{Step, Tape};
@@ -25,6 +25,7 @@ const PROCESSES: usize = 9;
 impl World {
     /// Performs all steps.
     pub(crate) fn perform(&mut self, tape: &Tape) -> Result<(), Violation> {
+        self.ledger.may_reset = tape.steps().any(may_reset);
         for step in tape.steps() {
             self.step(step)?;
             self.check()?;
@@ -90,15 +91,14 @@ impl World {
             self.act_on_flow(number, Flow::open);
             return;
         }
-        let (source, destination) = match side {
-            0 => (
-                SocketAddr::from((address, port)),
-                SocketAddr::from((FIXED, 80)),
-            ),
-            _ => (
-                SocketAddr::from((FIXED, port)),
-                SocketAddr::from((address, 22)),
-            ),
+        let is_intruder = self.setting.has_hostile_gateway && mobile == 0 && port % 2 == 1;
+        let (source, destination) = if side == 0 {
+            let from = SocketAddr::from((address, port));
+            (from, SocketAddr::from((FIXED, 80)))
+        } else {
+            let address = if is_intruder { LOOPBACK } else { address };
+            let from = SocketAddr::from((FIXED, port));
+            (from, SocketAddr::from((address, 22)))
         };
         let ends = Ends {
             source,
@@ -306,6 +306,10 @@ impl World {
                 }
             }
             Step::Hostile { count, kind } => {
+                if kind & 4 != 0 {
+                    let packet = Probes::spoofed([Identity::Mobile(1).inner(), FIXED]);
+                    self.send_packet(0, 0, packet);
+                }
                 if count & 1 == 0 {
                     self.hostile.connect(self.now);
                     self.drain_hostile();
@@ -333,6 +337,19 @@ impl World {
         };
         self.input(process, input);
     }
+}
+
+/// Returns true if the step may end connections.
+fn may_reset(step: Step) -> bool {
+    matches!(
+        step,
+        Step::Reset { .. }
+            | Step::Kill { .. }
+            | Step::Pause { .. }
+            | Step::Clone { .. }
+            | Step::Leave { .. }
+            | Step::FailOver
+    )
 }
 
 fn each_way(place: &mut Place, directions: u8, act: impl Fn(&mut crate::path::Way)) {

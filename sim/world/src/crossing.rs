@@ -8,6 +8,7 @@ use wire::packet::{Packet, PacketBuffer};
 
 use crate::network::{Datagram, gateway, victim};
 use crate::path::{Direction, Fate};
+use crate::probes::Probes;
 use crate::process::Identity;
 use crate::stranger::{HOSTILE, flip, stranger};
 use crate::world::{Connection, Event, FIRST_PORT, World};
@@ -18,6 +19,9 @@ impl World {
         self.note(process, &bytes);
         if let Err(text) = self.ledger.numbers.check(process, &bytes) {
             self.fail("S5", text);
+        }
+        if let Err(text) = self.ledger.ages.check(self.now, process, &bytes) {
+            self.fail("S7", text);
         }
         let from = self.network.source(process);
         let is_down = from == gateway();
@@ -123,6 +127,12 @@ impl World {
             return;
         };
         match ip.transport() {
+            Transport::Udp(_) if Probes::is_spoofed(packet) => {
+                self.fail(
+                    "S13",
+                    "a packet of a mobile host crossed with another one's address",
+                );
+            }
             Transport::Udp(_) => match self.probes.arrived(packet) {
                 Ok(Some(reply)) if side == 1 => self.packet(1, 0, reply),
                 Ok(Some(reply)) => self.inbox.push_back((process, Input::Packet(reply))),
@@ -144,8 +154,8 @@ impl World {
         if let Some(Connection::Packets(flow)) = self.connections.get_mut(number) {
             let result = flow.arrived(self.now, side, packet);
             self.pump(number);
-            if let Err(text) = result {
-                self.fail("R1", text);
+            if let Err((promise, text)) = result {
+                self.fail(promise, text);
             }
         }
     }

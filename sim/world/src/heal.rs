@@ -17,6 +17,8 @@ const PROGRESS: Duration = Duration::from_secs(300);
 const NOTICING: Duration = Duration::from_secs(5);
 /// Time after which an idle connection is reset.
 const IDLE: Duration = Duration::from_secs(7_500);
+/// Time before which no connection can have been idle for so long.
+const RESET_FREE: Duration = Duration::from_secs(7_400);
 /// Time in which the datagrams of idle hosts are counted, and their limit for each mobile host.
 const REST: Duration = Duration::from_secs(600);
 const DATAGRAMS_AT_REST: u64 = 600;
@@ -42,7 +44,31 @@ impl World {
                 self.fail("R1", text);
             }
         }
+        self.check_resets();
         self.verdict()
+    }
+
+    /// Checks that no connection is reset without a cause (R3): an outage is none, however long it lasts.
+    fn check_resets(&mut self) {
+        if self.ledger.may_reset || self.now.since_origin() > RESET_FREE {
+            return;
+        }
+        let connections = self.connections.iter();
+        let mut resets = connections.filter(|connection| match connection {
+            // What a kernel gives up is not ours to keep.
+            Connection::Packets(_) => false,
+            Connection::Split { mobile, ends, .. } => {
+                let (mobile, gateways) = self.applications(*mobile, ends);
+                let mut applications = mobile.into_iter().chain(gateways);
+                applications.any(|application| application.state() == State::Reset)
+            }
+        });
+        if resets.next().is_some() {
+            self.fail(
+                "R3",
+                "a split connection was reset, and nobody had reset it or ended",
+            );
+        }
     }
 
     /// Returns the applications of a split connection at the mobile host and at the gateways.
@@ -87,6 +113,7 @@ impl World {
         self.wait(HEALING + self.setting.delay * 4)?;
         self.check_probes()?;
         self.finish()?;
+        self.trials()?;
         self.check_rest()
     }
 

@@ -10,7 +10,7 @@
 //!    crosses between the hosts.
 //! 3. `process.rs`: a daemon, which can be killed or paused, and the system beside it; `network.rs` and `path.rs`: what
 //!    lies between the hosts; `flow.rs`, `probes.rs`: the traffic of the applications; `stranger.rs`: attackers.
-//! 4. `oracle.rs`: the promises that are checked; `heal.rs`: the end of a run.
+//! 4. `oracle.rs`: the promises that are checked; `heal.rs`: the end of a run; `trials.rs`: what is tried at its end.
 //! 5. `shrink.rs`: the shortest tape that still fails.
 
 mod acts;
@@ -28,6 +28,7 @@ mod shrink;
 mod step;
 mod stranger;
 mod tape;
+mod trials;
 mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

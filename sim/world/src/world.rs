@@ -12,10 +12,10 @@ use wire::packet::Packet;
 
 use crate::flow::Flow;
 use crate::network::{Datagram, Network, gateway};
-use crate::oracle::{Numbers, Violation, fnv};
+use crate::oracle::{Ages, Numbers, Violation, fnv};
 use crate::path::Path;
 use crate::probes::Probes;
-use crate::process::{Identity, Process};
+use crate::process::{Identity, LOOPBACK, Process};
 use crate::stranger::{HOSTILE, Hostile};
 use crate::{Report, Setting};
 
@@ -60,6 +60,9 @@ pub(crate) enum Event {
 #[derive(Default)]
 pub(crate) struct Ledger {
     pub(crate) numbers: Numbers,
+    pub(crate) ages: Ages,
+    /// True if something in the run may end connections: an application, or the end of a process.
+    pub(crate) may_reset: bool,
     mark: u64,
     calls: u64,
     /// Time of the last call, and number of calls at it.
@@ -271,7 +274,18 @@ impl World {
                 let failed = SystemEvent::Socket(id, SocketEvent::Failed(Refusal::NoAnswer));
                 self.inbox.push_back((process, Input::System(failed)));
             }
-            request => self.processes[process].system.carry_out(request),
+            request => {
+                let is_intruded = matches!(&request,
+                    SystemRequest::Socket(_, SocketRequest::Connect(connect))
+                        if connect.destination.ip() == LOOPBACK);
+                if is_intruded && process >= self.mobile(0) {
+                    self.fail(
+                        "S13",
+                        "a connection from the gateway to a loopback interface",
+                    );
+                }
+                self.processes[process].system.carry_out(request);
+            }
         }
     }
 
