@@ -234,7 +234,7 @@ impl Programs {
         }
         let may_lie = ground.reference.is_faulty || waiting.was_faulty;
         if let Some(last) = listing.entries().last()
-            && (!may_lie || names.len() < 100)
+            && !may_lie
         {
             self.calls.push_front(Call::List {
                 handle,
@@ -308,7 +308,7 @@ impl Programs {
     }
 
     /// Gives up what a failed request may have changed.
-    fn doubt(&mut self, ground: &mut Ground<'_>, call: &Call) {
+    pub(crate) fn doubt(&mut self, ground: &mut Ground<'_>, call: &Call) {
         let reference = &mut *ground.reference;
         match call {
             Call::Create { name, .. } | Call::Remove { name } => reference.doubt(*name),

@@ -13,6 +13,9 @@ use crate::{Action, Broken, Host, NAMES};
 /// Length from which on a file is no longer written.
 pub const LONGEST: u64 = 48_000;
 
+/// Number of open files from which on no more are opened.
+const OPEN_MAX: usize = 8;
+
 /// The surroundings of programs.
 pub struct Ground<'a> {
     /// Present time.
@@ -84,6 +87,15 @@ impl Programs {
             ground.host.request(ground.now, mount::Node(0), interrupt);
         }
         self.go_on(ground)
+    }
+
+    /// Ends with the killed mount of the host. The files keep what was confirmed, and get other names.
+    pub fn kill(&mut self, ground: &mut Ground<'_>) {
+        if let Some(waiting) = self.waiting.take() {
+            self.doubt(ground, &waiting.call);
+        }
+        ground.reference.host_was_killed();
+        *self = Self::new(self.host);
     }
 
     /// Takes answers, and makes the next requests, until one waits or nothing is left to do.
@@ -167,7 +179,9 @@ impl Programs {
             }]
         };
         let opening = |number| self.opening(reference, number);
+        let has_many = reference.open.len() > OPEN_MAX;
         match action {
+            Action::Create { .. } | Action::Open { .. } if has_many => {}
             Action::Create { name, flags } => self.calls.extend([Call::Create {
                 name: name % NAMES,
                 flags,

@@ -176,7 +176,7 @@ impl Reference {
     /// Gives a name up for a new one. Its file is checked at the end of the run.
     pub(crate) fn retire(&mut self, name: usize) {
         let Some(file) = self.names[name].0 else {
-            return;
+            return self.doubt(name);
         };
         let path = format!("{}{}", self.directory, self.name(name));
         if !self.files[file].is_doubtful {
@@ -230,9 +230,15 @@ impl Reference {
     }
 
     /// Records that a host's mount was killed: its files are no longer open, and what was not confirmed may be lost.
-    pub fn host_was_killed(&mut self) {
+    pub(crate) fn host_was_killed(&mut self) {
         self.open.clear();
         (0..NAMES).for_each(|name| self.retire(name));
+    }
+
+    /// Returns true if an open file with known content still fails, although `fsync` was called after the last fault.
+    pub fn fails_for_good(&self) -> bool {
+        let fails = |open: &Opening| open.may_fail && !self.files[open.file].is_doubtful;
+        self.open.iter().any(fails)
     }
 
     /// Checks that what the programs know of a file is on the server's disk (R6, R7).

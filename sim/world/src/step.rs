@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use mount::OpenFlags;
+use programs::Action;
 use units::Duration;
 
+use crate::mounts::DiskFault;
 use crate::tape::PIECE;
 
 /// Defines all steps: each has its documentation, its name, its fields with the bytes that they are decoded from, and
@@ -124,6 +127,41 @@ steps! { bytes:
         => "process {process}: stops, for {downtime}";
     /// All faults of one mobile host's path end.
     Calm { mobile: u8 = bytes.who(), } => "mobile {mobile}: all faults of its path end";
+    /// A program of the mobile host acts on the files of the fixed host, which are mounted at the first such step.
+    Act { mobile: u8 = bytes.who(), action: Action = bytes.action(), }
+        => "mobile {mobile}: a program does {action:?}";
+    /// A signal interrupts the program of the mobile host.
+    Interrupt { mobile: u8 = bytes.who(), } => "mobile {mobile}: a signal interrupts its program";
+    /// The mount of the mobile host is killed, and made again.
+    Remount { mobile: u8 = bytes.who(), } => "mobile {mobile}: its mount is killed and made again";
+    /// The server of files crashes, loses what is not stable, and serves again after a time.
+    ServerCrash { downtime: Duration = bytes.time(), } => "the server of files crashes, for {downtime}";
+    /// The server of files does not answer for a time.
+    ServerPause { time: Duration = bytes.time(), } => "the server of files is paused for {time}";
+    /// The server refuses the next calls of a kind: its disk is full or defective.
+    ServerRefuses { fault: DiskFault = bytes.disk_fault(), calls: u8 = bytes.byte(3), }
+        => "the server of files refuses {calls} calls: {fault:?}";
+    /// The server is slow, postpones calls, cuts transfers short, and executes copies of calls.
+    ServerStruggles { share: u8 = bytes.byte(2) / 2, delay: Duration = Duration::from_millis(bytes.byte(3).into()), }
+        => "the server of files struggles with {:.1} % of the calls, for up to {delay}", percent(share);
+    /// The server gives false answers of a kind.
+    ServerLies { kind: u8 = bytes.byte(2), } => "the server of files lies, kind {kind}";
+    /// The server replaces a file of the mobile host by another one with the same name.
+    Replace { mobile: u8 = bytes.who(), name: u8 = bytes.byte(2), }
+        => "mobile {mobile}: the server replaces file {name} by another one";
+    /// All faults of the server end.
+    ServerCalm => "all faults of the server of files end";
+    /// The mobile host goes to another network: its address, delay, rate and MTU change at once, noticed or not.
+    Route {
+        mobile: u8 = bytes.who(),
+        delay: Duration = Duration::from_millis(1 << (bytes.byte(2) % 11)),
+        rate: u32 = 64_000 << (bytes.byte(3) % 11),
+        mtu: u16 = 1_280 + u16::from(bytes.byte(4)) % 221,
+        is_noticed: bool = bytes.flag(5),
+    } => "mobile {mobile}: another network with {delay}, {rate} bit/s and an MTU of {mtu}, {}",
+        either(is_noticed, "noticed", "not noticed");
+    /// The gateway gets another address; those who ask for it learn it.
+    Readdress => "the gateway gets another address";
 }
 
 /// Number of kinds of steps.
@@ -192,6 +230,44 @@ impl Fields {
 
     fn seconds(self) -> i32 {
         (i32::from(self.first() as i16) << 16) >> (self.0[6] % 32)
+    }
+
+    fn disk_fault(self) -> DiskFault {
+        let kind = usize::from(self.0[2]) % DiskFault::ALL.len();
+        DiskFault::ALL[kind]
+    }
+
+    fn action(self) -> Action {
+        let (name, open) = (usize::from(self.0[3]), usize::from(self.0[3]));
+        let flags = OpenFlags {
+            exclusive: self.0[4] & 1 != 0,
+            truncate: self.0[4] & 2 != 0,
+        };
+        let size = u64::from(self.0[5]) * 40;
+        match self.0[2] % 16 {
+            0 | 1 => Action::Create { name, flags },
+            2 => Action::Open {
+                name,
+                truncates: self.0[4] & 3 == 3,
+            },
+            3 => Action::Remove { name },
+            4 => Action::Rename {
+                name,
+                to: usize::from(self.0[4]),
+            },
+            5 => Action::List,
+            6 => Action::Resize { name, size },
+            7 => Action::Read { open },
+            8 => Action::Attributes { open },
+            9 | 10 => Action::Synchronize { open },
+            11 => Action::Close { open },
+            _ => Action::Write {
+                open,
+                offset: u64::from(self.0[5]) * 47,
+                length: usize::from(self.0[6]) * 16 + 1,
+                appends: self.0[4] & 1 != 0,
+            },
+        }
     }
 
     fn directions(self) -> u8 {

@@ -11,7 +11,8 @@ use wire::flow::Ends;
 use wire::packet::Packet;
 
 use crate::flow::Flow;
-use crate::network::{Datagram, Network, gateway};
+use crate::mounts::Mounts;
+use crate::network::{Datagram, Network};
 use crate::oracle::{Numbers, Violation, fnv};
 use crate::path::Path;
 use crate::probes::Probes;
@@ -54,6 +55,8 @@ pub(crate) enum Event {
     /// The side that opened a split connection sends its SYN so many times more if that is not answered.
     Repeats(usize, u32),
     Minute,
+    /// A silence of the server of files ends.
+    ServerAnswers,
 }
 
 /// Everything that is counted and checked.
@@ -76,6 +79,8 @@ pub(crate) struct World {
     pub(crate) connections: Vec<Connection>,
     pub(crate) probes: Probes,
     pub(crate) hostile: Hostile,
+    /// Server of files and mounts, if any are used.
+    pub(crate) mounts: Option<Box<Mounts>>,
     pub(crate) random: RandomStream,
     events: BTreeMap<(Instant, u64), Event>,
     events_scheduled: u64,
@@ -101,6 +106,7 @@ impl World {
             connections: Vec::new(),
             probes: Probes::default(),
             hostile: Hostile::new(&setting, wall),
+            mounts: None,
             random: RandomStream::named(setting.seed, "faults"),
             events: BTreeMap::new(),
             events_scheduled: 0,
@@ -255,7 +261,7 @@ impl World {
             Output::Seek { peer } => {
                 let found = Input::Found {
                     peer,
-                    at: gateway(),
+                    at: self.network.gateway_address(),
                 };
                 self.inbox.push_back((process, found));
             }
@@ -349,7 +355,11 @@ impl World {
             Connection::Split { .. } => None,
         });
         let own = processes.chain(connections).fold(event, earlier);
-        earlier(own, self.hostile.poll_timeout())
+        let mounts = self
+            .mounts
+            .as_ref()
+            .and_then(|mounts| mounts.poll_timeout());
+        earlier(earlier(own, self.hostile.poll_timeout()), mounts)
     }
 
     /// Lets time pass.
@@ -376,6 +386,7 @@ impl World {
                 Event::Starts(process) => self.start(process),
                 Event::Ends(process) => self.processes[process].kill(),
                 Event::Repeats(number, left) => self.ask(number, left),
+                Event::ServerAnswers => self.server_answers(),
                 Event::Minute => {
                     (0..self.processes.len()).for_each(|process| self.read_clock(process));
                     self.schedule(MINUTE, Event::Minute);
@@ -409,6 +420,7 @@ impl World {
                 }
             });
         }
+        self.act_on_mounts();
         if self.hostile.poll_timeout().is_some_and(|at| at <= now) {
             self.hostile.handle_timeout(now);
             self.drain_hostile();
