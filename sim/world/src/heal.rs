@@ -93,8 +93,8 @@ impl World {
 
     fn end_faults(&mut self) {
         self.network.heal(self.now, self.path());
-        if let Some(mounts) = &mut self.mounts {
-            mounts.calm(self.now);
+        if let Some(files) = &mut self.files {
+            files.calm(self.now);
         }
         for process in 0..self.processes.len() {
             self.processes[process].killed_after = None;

@@ -18,6 +18,7 @@ mod crossing;
 mod flow;
 mod heal;
 mod mounts;
+mod mounts_acts;
 mod mounts_heal;
 mod network;
 mod oracle;

@@ -15,7 +15,7 @@ const REMOVAL: Duration = Duration::from_secs(10);
 impl World {
     /// Lets the programs end what they began, makes all files safe, closes them, and checks the server's disk.
     pub(crate) fn finish_files(&mut self) -> Result<(), Violation> {
-        let mobiles = self.mounts.iter().flat_map(|mounts| mounts.mounts.keys());
+        let mobiles = self.files.iter().flat_map(|files| files.mounts.keys());
         let mobiles: Vec<_> = mobiles.copied().collect();
         self.await_programs(&mobiles)?;
         for mobile in &mobiles {
@@ -55,9 +55,9 @@ impl World {
     /// Returns the number of files that the programs of a mobile host have open.
     fn open_files(&self, mobile: usize) -> usize {
         let mount = self
-            .mounts
+            .files
             .as_ref()
-            .and_then(|mounts| mounts.mounts.get(&mobile));
+            .and_then(|files| files.mounts.get(&mobile));
         mount.map_or(0, |mount| mount.reference.open().len())
     }
 
@@ -65,7 +65,7 @@ impl World {
     fn await_programs(&mut self, mobiles: &[usize]) -> Result<(), Violation> {
         loop {
             let waiting = |mobile: &usize| {
-                let mount = self.mounts.as_ref()?.mounts.get(mobile)?;
+                let mount = self.files.as_ref()?.mounts.get(mobile)?;
                 Some((*mobile, mount.programs.waiting()?))
             };
             let waiting: Vec<_> = mobiles.iter().filter_map(waiting).collect();
@@ -88,18 +88,18 @@ impl World {
 
     fn fails_for_good(&self, mobile: usize) -> bool {
         let mount = self
-            .mounts
+            .files
             .as_ref()
-            .and_then(|mounts| mounts.mounts.get(&mobile));
+            .and_then(|files| files.mounts.get(&mobile));
         mount.is_some_and(|mount| mount.reference.fails_for_good())
     }
 
     /// Checks that nothing is left of a mount's requests, and the contents of all files.
     fn check_mount(&mut self, mobile: usize) {
-        let Some(mounts) = &mut self.mounts else {
+        let Some(files) = &mut self.files else {
             return;
         };
-        let Some(mount) = mounts.mounts.get_mut(&mobile) else {
+        let Some(mount) = files.mounts.get_mut(&mobile) else {
             return;
         };
         let waiting = mount.host.system.waiting();
@@ -107,7 +107,7 @@ impl World {
             (waiting.requests, waiting.open_files, waiting.nodes),
             mount.host.client.unsafe_bytes(),
         );
-        let result = mount.reference.check(&mounts.server);
+        let result = mount.reference.check(&files.server);
         if (held, kept) != ((0, 0, 1), 0) {
             let text =
                 format!("mobile {mobile}: of closed files are left {waiting:?} and {kept} bytes");

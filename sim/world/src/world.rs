@@ -11,7 +11,7 @@ use wire::flow::Ends;
 use wire::packet::Packet;
 
 use crate::flow::Flow;
-use crate::mounts::Mounts;
+use crate::mounts::Files;
 use crate::network::{Datagram, Network};
 use crate::oracle::{Numbers, Violation, fnv};
 use crate::path::Path;
@@ -80,7 +80,7 @@ pub(crate) struct World {
     pub(crate) probes: Probes,
     pub(crate) hostile: Hostile,
     /// Server of files and mounts, if any are used.
-    pub(crate) mounts: Option<Box<Mounts>>,
+    pub(crate) files: Option<Box<Files>>,
     pub(crate) random: RandomStream,
     events: BTreeMap<(Instant, u64), Event>,
     events_scheduled: u64,
@@ -106,7 +106,7 @@ impl World {
             connections: Vec::new(),
             probes: Probes::default(),
             hostile: Hostile::new(&setting, wall),
-            mounts: None,
+            files: None,
             random: RandomStream::named(setting.seed, "faults"),
             events: BTreeMap::new(),
             events_scheduled: 0,
@@ -355,11 +355,8 @@ impl World {
             Connection::Split { .. } => None,
         });
         let own = processes.chain(connections).fold(event, earlier);
-        let mounts = self
-            .mounts
-            .as_ref()
-            .and_then(|mounts| mounts.poll_timeout());
-        earlier(earlier(own, self.hostile.poll_timeout()), mounts)
+        let files = self.files.as_ref().and_then(|files| files.poll_timeout());
+        earlier(earlier(own, self.hostile.poll_timeout()), files)
     }
 
     /// Lets time pass.
