@@ -15,6 +15,11 @@ const SPACED: Duration = Duration::from_millis(9);
 const TOGETHER: Duration = Duration::from_millis(2);
 /// Divisor of the air for overdue repeats: they take at most this part of it.
 const SHARE: u64 = 16;
+/// The same of the rate that the hop has carried, while its own is not known.
+const SHARE_OF_LEAST: u64 = 2;
+/// Divisor of the time for which the oldest overdue content has waited: the time until the next repeats, while the rate
+/// is not known. A hop on which a content takes longer than those before it gets a few copies of it and not a storm.
+const BACK_OFF: u64 = 8;
 /// Limit on second transmissions: enough for a fast flow's beginning, but no large part of the air for long.
 const SECOND: Limit = Limit {
     share: 16,
@@ -48,6 +53,8 @@ pub(crate) struct Pattern {
     pub(crate) sparing: bool,
     /// Rate of the hop, if it is known.
     pub(crate) rate: Option<BitRate>,
+    /// Rate that the hop has carried, while its rate is not known.
+    pub(crate) least_rate: Option<BitRate>,
     /// Bytes below which a stream is young.
     pub(crate) young: u64,
 }
@@ -199,10 +206,15 @@ impl EarlyRepairs {
         }
         self.overdue.retain(|late| repeat(&late.content));
         let bytes: u64 = self.overdue.iter().map(|late| late.content.len()).sum();
-        let cost = Bytes::new(bytes * SHARE);
-        let affordable = pattern
-            .rate
-            .map_or(Duration::ZERO, |rate| rate.time_for(cost));
+        let oldest = self.overdue.first().map_or(now, |late| late.sent_at);
+        let backed_off = now.since(oldest) / BACK_OFF;
+        let affordable = match (pattern.rate, pattern.least_rate) {
+            (Some(rate), _) => rate.time_for(Bytes::new(bytes * SHARE)),
+            (None, Some(least)) => least
+                .time_for(Bytes::new(bytes * SHARE_OF_LEAST))
+                .min(backed_off),
+            (None, None) => backed_off,
+        };
         self.next_repeat = now + pattern.interval.max(affordable);
     }
 

@@ -1,7 +1,7 @@
 //! Fades: the time while nothing comes through, and their end.
 
-use arq::LinkEvent;
-use units::Duration;
+use arq::{Input, LinkEvent};
+use units::{BitRate, Duration};
 
 use super::script::{Script, usual};
 
@@ -175,6 +175,17 @@ fn a_small_request_is_repeated_until_it_is_confirmed() {
     end.ack(&[(last, last)]);
     let after = end.run(Duration::from_secs(1), Duration::from_millis(1));
     assert!(after.is_empty(), "{}", after.len());
+}
+
+/// On a slow hop a frame may take longer than all before it, and copies would queue behind it.
+#[test]
+fn a_slow_hop_gets_few_copies_of_a_request() {
+    let mut end = Script::knowing(usual(), Duration::from_millis(40));
+    end.input(Input::LeastRate(BitRate::from_kilobits(64)));
+    end.held(1, 300);
+    end.send(1);
+    let repeats = end.run(Duration::from_millis(200), MILLISECOND);
+    assert!((1..=4).contains(&repeats.len()), "{}", repeats.len());
 }
 
 /// A packet that is too large for early repeats probes the fade as all others do.
