@@ -1,6 +1,6 @@
 //! The repository's own commands: `cargo xtask check` runs the steps of CI, `cargo xtask audit` checks the
-//! dependencies, `cargo xtask bench` measures, `cargo xtask soak` searches for faults until it is stopped, `cargo xtask mutants`
-//! counts the mistakes that tests find.
+//! dependencies, `cargo xtask bench` measures, `cargo xtask soak` searches for faults until it is stopped,
+//! `cargo xtask mutants` counts the mistakes that tests find.
 //!
 //! A command is one file with a `run` function; a step of `check` is one function that [`check`]
 //! lists.

@@ -1,8 +1,8 @@
 //! `cargo xtask mutants`: makes small mistakes in the code, one at a time, and counts those that a test finds.
 //!
-//! cargo-mutants makes the mistakes. A sample of each crate's mutants meets the crate's own tests; the survivors meet the
-//! tests of the crates that use it, the quickest first. All of this happens in a copy of the repository, whose builds
-//! are kept for the next run.
+//! cargo-mutants makes the mistakes. A sample of each crate's mutants meets the crate's own tests; the survivors meet
+//! the tests of the crates that use it, the quickest first. All of this happens in a copy of the repository, whose
+//! builds are kept for the next run.
 
 use std::path::PathBuf;
 use std::{env, fs};
