@@ -108,10 +108,10 @@ fn examine(tool: &Tool, subject: &Subject, options: &Options) -> Result<Verdict,
         }
         println!("{}: {} meet the tests of {tests}", subject.name, left.len());
         let found = tool.test(subject.name, tests, &left)?;
-        left.clone_from(&found.missed);
+        left = [found.missed.clone(), found.timed_out.clone()].concat();
         verdict.add(tests, found);
     }
-    verdict.survivors = left;
+    verdict.end();
     Ok(verdict)
 }
 
