@@ -140,9 +140,21 @@ impl Tool {
     fn limit(&self, tests: &str) -> Result<Duration, Failure> {
         let shell = Shell::quiet(&self.copy.root);
         let test = ["test", "--tests", "--package", tests];
-        shell.run(self.bounded(&[&test[..], &["--no-run"]].concat()))?;
+        let named = |failure: Failure| match failure {
+            Failure::Exit {
+                command,
+                how,
+                output,
+            } => Failure::Found(format!(
+                "{output}\nno mutant can be tried: `{command}` failed without one ({how})"
+            )),
+            other => other,
+        };
+        shell
+            .run(self.bounded(&[&test[..], &["--no-run"]].concat()))
+            .map_err(named)?;
         let start = Instant::now();
-        shell.run(self.bounded(&test))?;
+        shell.run(self.bounded(&test)).map_err(named)?;
         Ok((start.elapsed() * TIMES).max(LEAST_LIMIT))
     }
 
