@@ -66,8 +66,8 @@ impl Report {
             return Ok(());
         }
         Err(Failure::Found(format!(
-            "{survived} of {viable} mutants were not caught; for each, add a test of the behaviour, or delete code that \
-             is not needed, or explain in docs/promises.md why the two programs are equal"
+            "{survived} of {viable} mutants were not caught; for each, add a test of the behaviour, or delete code \
+             that is not needed, or explain in docs/promises.md why the two programs are equal"
         )))
     }
 }
