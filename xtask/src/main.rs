@@ -1,7 +1,7 @@
 //! The repository's own commands: `cargo xtask check` runs the steps of CI, `cargo xtask audit` checks the
 //! dependencies, `cargo xtask bench` measures, `cargo xtask soak` searches for faults until it is stopped,
-//! `cargo xtask mutants` counts the mistakes that tests find, `cargo xtask fuzz` searches for inputs that break a decoder
-//! or a core, and `cargo xtask planted` checks that planted bugs are found.
+//! `cargo xtask mutants` counts the mistakes that tests find, `cargo xtask fuzz` searches for inputs that break a
+//! decoder or a core, and `cargo xtask planted` checks that planted bugs are found.
 //!
 //! A command is one file with a `run` function; a step of `check` is one function that [`check`]
 //! lists.

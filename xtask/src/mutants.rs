@@ -1,8 +1,8 @@
 //! `cargo xtask mutants`: makes small mistakes in the code, one at a time, and counts those that a test finds.
 //!
-//! cargo-mutants makes the mistakes. A sample of each crate's mutants meets the crate's own tests; the survivors meet the
-//! tests of the crates that use it, the quickest first. All of this happens in a copy of the repository, whose builds
-//! are kept for the next run.
+//! cargo-mutants makes the mistakes. A sample of each crate's mutants meets the crate's own tests; the survivors meet
+//! the tests of the crates that use it, the quickest first. All of this happens in a copy of the repository, whose
+//! builds are kept for the next run.
 
 use std::path::PathBuf;
 use std::{env, fs};
@@ -108,10 +108,10 @@ fn examine(tool: &Tool, subject: &Subject, options: &Options) -> Result<Verdict,
         }
         println!("{}: {} meet the tests of {tests}", subject.name, left.len());
         let found = tool.test(subject.name, tests, &left)?;
-        left.clone_from(&found.missed);
+        left = [found.missed.clone(), found.timed_out.clone()].concat();
         verdict.add(tests, found);
     }
-    verdict.survivors = left;
+    verdict.end();
     Ok(verdict)
 }
 

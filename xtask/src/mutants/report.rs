@@ -27,12 +27,12 @@ pub(super) struct Verdict {
     tried: usize,
     /// Numbers of mutants that the tests of one crate caught, in the order of their runs.
     caught: Vec<Caught>,
-    /// Mutants under which the tests took longer than their limit, which counts as caught.
+    /// Mutants that no test had noticed when its time was over, which do not count as caught.
     timed_out: Vec<String>,
     /// Number of mutants that do not compile, which count as nothing.
     unviable: usize,
     /// Mutants that no test noticed.
-    pub(super) survivors: Vec<String>,
+    survivors: Vec<String>,
 }
 
 /// The number of mutants that the tests of one crate caught.
@@ -59,15 +59,15 @@ impl Report {
     /// Returns an error if too few mutants were caught.
     pub(super) fn judge(&self) -> Result<(), Failure> {
         let viable = self.crates.iter().map(Verdict::viable).sum();
-        let survived = self.crates.iter().map(|each| each.survivors.len()).sum();
+        let survived = self.crates.iter().map(Verdict::alive).sum();
         let share = share(viable, survived);
         println!("caught: {share:.1} % (at least {LEAST_SHARE} %)");
         if share >= LEAST_SHARE {
             return Ok(());
         }
         Err(Failure::Found(format!(
-            "{survived} of {viable} mutants survived; for each, add a test of the behaviour, delete code that is not \
-             needed, or explain in docs/promises.md why the two programs are equal"
+            "{survived} of {viable} mutants were not caught; for each, add a test of the behaviour, or delete code \
+             that is not needed, or explain in docs/promises.md why the two programs are equal"
         )))
     }
 }
@@ -83,14 +83,26 @@ impl Verdict {
         }
     }
 
-    /// Adds the results of the tests of one crate.
+    /// Adds the results of the tests of one crate, which met the mutants that were left.
     pub(super) fn add(&mut self, tests: &str, found: Found) {
         self.caught.push(Caught {
             tests: tests.into(),
             mutants: found.caught.len(),
         });
-        self.timed_out.extend(found.timed_out);
         self.unviable += found.unviable.len();
+        self.timed_out.retain(|name| found.missed.contains(name));
+        self.timed_out.extend(found.timed_out);
+        self.survivors = found.missed;
+    }
+
+    /// Ends the tests: a mutant that was out of time once and missed later is out of time.
+    pub(super) fn end(&mut self) {
+        self.survivors.retain(|name| !self.timed_out.contains(name));
+    }
+
+    /// Number of mutants that were not caught.
+    fn alive(&self) -> usize {
+        self.survivors.len() + self.timed_out.len()
     }
 
     fn viable(&self) -> usize {
@@ -114,7 +126,7 @@ impl fmt::Display for Report {
             "crate", "of", "tried", "unviable", "timed out", "survived", "share"
         )?;
         for each in &self.crates {
-            let share = share(each.viable(), each.survivors.len());
+            let share = share(each.viable(), each.alive());
             write!(
                 f,
                 "{:<10}{:>7}{:>7}{:>10}{:>10}{:>10}{share:>7.1} % ",
@@ -130,8 +142,13 @@ impl fmt::Display for Report {
             }
             writeln!(f)?;
         }
-        for survivor in self.crates.iter().flat_map(|each| &each.survivors) {
-            writeln!(f, "survived: {survivor}")?;
+        for each in &self.crates {
+            for name in &each.survivors {
+                writeln!(f, "survived: {name}")?;
+            }
+            for name in &each.timed_out {
+                writeln!(f, "out of time: {name}")?;
+            }
         }
         Ok(())
     }

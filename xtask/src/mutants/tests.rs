@@ -6,7 +6,7 @@ use std::process::Command;
 use super::copy::Copy;
 use super::report::{Report, Verdict};
 use super::sample::draw;
-use super::tool::{Found, exactly};
+use super::tool::{Found, exactly, has_failed};
 use xtask::shell::Shell;
 
 fn names(count: usize) -> Vec<String> {
@@ -51,10 +51,11 @@ fn report(tried: usize, unviable: usize, survivors: usize) -> Report {
         "arq",
         Found {
             unviable: names(unviable),
+            missed: names(survivors),
             ..Found::default()
         },
     );
-    verdict.survivors = names(survivors);
+    verdict.end();
     let mut report = Report::new(1);
     report.crates.push(verdict);
     report
@@ -71,6 +72,46 @@ fn one_mutant_of_twenty_may_survive_and_those_that_do_not_compile_count_for_noth
         table.contains("survived: src/lib.rs:0:9: replace + with - in f"),
         "{table}"
     );
+}
+
+#[test]
+fn a_mutant_out_of_time_is_not_caught_unless_other_tests_catch_it() {
+    let late = |caught: usize| {
+        let mut verdict = Verdict::new("arq", 1000, 20);
+        let timed_out = names(2);
+        verdict.add(
+            "arq",
+            Found {
+                timed_out,
+                ..Found::default()
+            },
+        );
+        let (caught, missed) = (names(2)[..caught].to_vec(), names(2)[caught..].to_vec());
+        verdict.add(
+            "hosts",
+            Found {
+                caught,
+                missed,
+                ..Found::default()
+            },
+        );
+        verdict.end();
+        let mut report = Report::new(1);
+        report.crates.push(verdict);
+        report
+    };
+    assert!(late(0).judge().is_err());
+    assert!(late(1).judge().is_ok());
+    assert!(late(1).to_string().contains("out of time: src/lib.rs:1:9"));
+    assert!(!late(1).to_string().contains("survived: "));
+}
+
+#[test]
+fn a_test_that_failed_shows_in_the_log_of_a_run_that_was_stopped() {
+    assert!(has_failed("test a::b ... ok\ntest a::c ... FAILED\n"));
+    assert!(!has_failed(
+        "test a::b ... ok\ntest a::FAILED has been running for over 60 seconds\n"
+    ));
 }
 
 #[test]

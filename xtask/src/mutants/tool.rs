@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::mutants::copy::Copy;
 use xtask::shell::{Failure, Shell};
@@ -50,10 +51,41 @@ struct Mutant {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) caught: Vec<String>,
+    /// No test had failed when the time was over.
     pub(super) timed_out: Vec<String>,
     pub(super) missed: Vec<String>,
     /// These do not compile.
     pub(super) unviable: Vec<String>,
+}
+
+/// The file in which the tool keeps its results.
+#[derive(Deserialize)]
+struct Outcomes {
+    outcomes: Vec<Outcome>,
+}
+
+#[derive(Deserialize)]
+struct Outcome {
+    scenario: Scenario,
+    summary: Summary,
+    /// What the build and the tests printed, relative to the folder of the results.
+    log_path: PathBuf,
+}
+
+#[derive(Deserialize)]
+enum Scenario {
+    Baseline,
+    Mutant(Mutant),
+}
+
+#[derive(Deserialize)]
+enum Summary {
+    Success,
+    Failure,
+    CaughtMutant,
+    MissedMutant,
+    Unviable,
+    Timeout,
 }
 
 impl Tool {
@@ -62,11 +94,7 @@ impl Tool {
         let shell = Shell::quiet(&self.copy.root);
         let list =
             shell.run(shell.cargo(&["mutants", "--list", "--json", "--package", package]))?;
-        let mutants: Vec<Mutant> = serde_json::from_str(&list).map_err(|error| {
-            Failure::Found(format!(
-                "cannot read the mutants of {package}: {error}; this is written for cargo-mutants {RELEASE}"
-            ))
-        })?;
+        let mutants: Vec<Mutant> = parse(&list)?;
         Ok(mutants.into_iter().map(|mutant| mutant.name).collect())
     }
 
@@ -112,9 +140,21 @@ impl Tool {
     fn limit(&self, tests: &str) -> Result<Duration, Failure> {
         let shell = Shell::quiet(&self.copy.root);
         let test = ["test", "--tests", "--package", tests];
-        shell.run(self.bounded(&[&test[..], &["--no-run"]].concat()))?;
+        let named = |failure: Failure| match failure {
+            Failure::Exit {
+                command,
+                how,
+                output,
+            } => Failure::Found(format!(
+                "{output}\nno mutant can be tried: `{command}` failed without one ({how})"
+            )),
+            other => other,
+        };
+        shell
+            .run(self.bounded(&[&test[..], &["--no-run"]].concat()))
+            .map_err(named)?;
         let start = Instant::now();
-        shell.run(self.bounded(&test))?;
+        shell.run(self.bounded(&test)).map_err(named)?;
         Ok((start.elapsed() * TIMES).max(LEAST_LIMIT))
     }
 
@@ -138,26 +178,50 @@ impl Tool {
 }
 
 impl Found {
-    /// Reads the results of these mutants from the lists that the tool left in its folder.
+    /// Reads the results of these mutants from the folder that the tool left.
     fn read(folder: &Path, mutants: &[String]) -> Result<Self, Failure> {
-        let list = |name: &str| {
-            let path = folder.join(name);
-            match fs::read_to_string(&path) {
-                Ok(text) => Ok(text
-                    .lines()
-                    .map(String::from)
-                    .filter(|name| mutants.contains(name))
-                    .collect()),
-                Err(source) => Err(Failure::Read { path, source }),
-            }
+        let read = |path: PathBuf| match fs::read_to_string(&path) {
+            Ok(text) => Ok(text),
+            Err(source) => Err(Failure::Read { path, source }),
         };
-        Ok(Self {
-            caught: list("caught.txt")?,
-            timed_out: list("timeout.txt")?,
-            missed: list("missed.txt")?,
-            unviable: list("unviable.txt")?,
-        })
+        let results = parse::<Outcomes>(&read(folder.join("outcomes.json"))?)?;
+        let mut found = Self::default();
+        for outcome in results.outcomes {
+            let Scenario::Mutant(Mutant { name }) = outcome.scenario else {
+                continue;
+            };
+            if !mutants.contains(&name) {
+                continue;
+            }
+            let list = match outcome.summary {
+                Summary::Unviable => &mut found.unviable,
+                Summary::Success | Summary::MissedMutant => &mut found.missed,
+                Summary::Failure | Summary::CaughtMutant => &mut found.caught,
+                // A slow machine must not count as a test that failed.
+                Summary::Timeout if has_failed(&read(folder.join(outcome.log_path))?) => {
+                    &mut found.caught
+                }
+                Summary::Timeout => &mut found.timed_out,
+            };
+            list.push(name);
+        }
+        Ok(found)
     }
+}
+
+/// Returns true if a test has failed in what tests printed.
+pub(super) fn has_failed(log: &str) -> bool {
+    log.lines()
+        .any(|line| line.starts_with("test ") && line.ends_with(" ... FAILED"))
+}
+
+/// Reads JSON that the tool wrote.
+fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
+    serde_json::from_str(text).map_err(|error| {
+        Failure::Found(format!(
+            "cannot read what cargo-mutants wrote: {error}; this is written for release {RELEASE}"
+        ))
+    })
 }
 
 /// Returns a regular expression that matches this text and no other.

@@ -39,12 +39,12 @@ fn one_brief_packet_stands_for_one_packet_in_fragments_too() {
     let (first, rest) = bytes.split_at(50);
     end.hear(|frame| {
         frame.brief((0, 0), (first.len(), false, true), |out| {
-            out.copy_from_slice(first)
-        })
+            out.copy_from_slice(first);
+        });
     });
     end.hear(|frame| {
         frame.brief((0, 50), (rest.len(), true, true), |out| {
-            out.copy_from_slice(rest)
+            out.copy_from_slice(rest);
         });
     });
     assert_eq!(end.released(), [(1, 0)]);
