@@ -47,6 +47,11 @@ pub fn records(bytes: &[u8]) {
         if let Err(error) = reader.read(piece, &mut deliver) {
             return note(&error);
         }
+        let held = reader.memory();
+        assert!(
+            held <= 2 * wire::hop::PACKET_MAX,
+            "S11: {held} bytes for a record"
+        );
         reader.flush(&mut deliver);
     }
     note(&reader.end());

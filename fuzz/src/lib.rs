@@ -6,6 +6,7 @@
 mod cores;
 mod cursor;
 mod decoders;
+mod draw;
 mod files;
 mod fileserver;
 mod host;
@@ -16,12 +17,14 @@ mod nfs;
 mod outcome;
 mod rpc;
 mod scheduler;
+mod session;
 mod split;
 mod tcp;
 mod world;
 
 pub use cores::{arq_tape, host_datagrams, session_datagrams};
 pub use decoders::{hop_frame, ip_packet, link_file, records, signal_lines};
+pub use draw::{corpus, draw, mutate};
 pub use files::files_tape;
 pub use fileserver::fileserver_calls;
 pub use host::host_frames;
@@ -33,6 +36,7 @@ use outcome::note;
 pub use outcome::{Pair, traced};
 pub use rpc::{rpc_messages, rpc_tape};
 pub use scheduler::scheduler_tape;
+pub use session::{key_texts, session_tape};
 pub use split::split_tape;
 pub use tcp::tcp_tape;
 use world::WORLD_TAPE_MAX;
@@ -79,6 +83,8 @@ pub const TARGETS: &[Target] = &[
     Target::new("link_file", link_file),
     Target::new("signal_lines", signal_lines),
     Target::new("session_datagrams", session_datagrams).slow(2_048, 300),
+    Target::new("session_tape", session_tape).slow(2_048, 30),
+    Target::new("key_texts", key_texts),
     Target::new("arq_tape", arq_tape),
     Target::new("host_datagrams", host_datagrams),
     Target::new("host_frames", host_frames).slow(2_048, 30),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use fuzz::{Pair, TARGETS, Target};
+use fuzz::{Pair, TARGETS, corpus, draw, mutate};
 use machine::RandomStream;
 
 /// Percentage of the pairs of outcomes in the floor that a corpus must reach.
@@ -18,39 +18,10 @@ fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// Returns the files in `corpus/TARGET/`.
-fn corpus(target: &Target) -> Vec<Vec<u8>> {
-    let folder = path("corpus").join(target.name);
-    let files =
-        std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
-    assert!(!files.is_empty(), "{} is empty", folder.display());
-    files.sort();
-    let read = |file: PathBuf| std::fs::read(file).expect("its content");
-    files.into_iter().map(read).collect()
-}
-
-/// Changes `bytes` in a few places, cuts them, or makes new ones.
-fn mutate(mut bytes: Vec<u8>, stream: &mut RandomStream) -> Vec<u8> {
-    if bytes.is_empty() || stream.below(4) == 0 {
-        bytes = vec![0; stream.below(600) as usize];
-        stream.fill(&mut bytes);
-        return bytes;
-    }
-    for _ in 0..stream.below(6) {
-        let place = stream.below(bytes.len() as u64) as usize;
-        bytes[place] = stream.next_u64() as u8;
-    }
-    if stream.below(3) == 0 {
-        bytes.truncate(stream.below(bytes.len() as u64 + 1) as usize);
-    }
-    bytes
-}
-
 #[test]
 fn nothing_panics() {
     for target in TARGETS {
-        let corpus = corpus(target);
+        let corpus = corpus(target.name);
         let mut stream = RandomStream::named(1, target.name);
         for round in 0..target.rounds {
             let seed = corpus[(round as usize) % corpus.len()].clone();
@@ -83,7 +54,7 @@ fn written(reached: &BTreeMap<&str, BTreeSet<Pair>>) -> String {
 #[test]
 fn each_corpus_reaches_what_it_reached() {
     let reached = TARGETS.iter().map(|target| {
-        let runs = corpus(target).into_iter();
+        let runs = corpus(target.name).into_iter();
         let pairs = runs.flat_map(|bytes| fuzz::traced(|| (target.run)(&bytes)));
         (target.name, pairs.collect::<BTreeSet<_>>())
     });
@@ -117,31 +88,9 @@ fn each_corpus_reaches_what_it_reached() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// Returns a tape with steps of applications and faults, from a seed.
-fn split_tape(seed: u64) -> Vec<u8> {
-    let mut stream = RandomStream::named(seed, "applications");
-    let mut tape = vec![stream.next_u64() as u8];
-    // Faults that end many connections are rarer in most tapes than in some.
-    let calm = stream.below(4) > 0;
-    for _ in 0..20 + stream.below(180) {
-        let kind = match stream.below(if calm { 14 } else { 16 }) {
-            13 if calm && stream.below(8) > 0 => 0,
-            kind => kind,
-        };
-        tape.extend([
-            0,
-            3,
-            kind as u8,
-            stream.next_u64() as u8,
-            stream.next_u64() as u8,
-        ]);
-    }
-    tape
-}
-
 fn try_split_tapes(seeds: impl Iterator<Item = u64>) {
     for seed in seeds {
-        let outcome = std::panic::catch_unwind(|| fuzz::split_tape(&split_tape(seed)));
+        let outcome = std::panic::catch_unwind(|| fuzz::split_tape(&draw("split_tape", seed)));
         assert!(outcome.is_ok(), "seed {seed}");
     }
 }

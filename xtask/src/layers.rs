@@ -24,7 +24,7 @@ struct Layer {
 const HOUSE: &[Layer] = &[
     Layer {
         folder: "base",
-        crates: &["units", "machine", "wire"],
+        crates: &["planted", "units", "machine", "wire"],
         sees: &[],
     },
     Layer {
@@ -58,6 +58,7 @@ const HOUSE: &[Layer] = &[
             "rivals",
             "simulator",
             "sockets",
+            "programs",
             "world",
         ],
         sees: &["base", "protocols"],

@@ -1,7 +1,7 @@
 //! The repository's own commands: `cargo xtask check` runs the steps of CI, `cargo xtask audit` checks the
 //! dependencies, `cargo xtask bench` measures, `cargo xtask soak` searches for faults until it is stopped,
-//! `cargo xtask mutants` counts the mistakes that tests find, and `cargo xtask fuzz` searches for inputs that break a
-//! decoder or a core.
+//! `cargo xtask mutants` counts the mistakes that tests find, `cargo xtask fuzz` searches for inputs that break a decoder
+//! or a core, and `cargo xtask planted` checks that planted bugs are found.
 //!
 //! A command is one file with a `run` function; a step of `check` is one function that [`check`]
 //! lists.
@@ -45,6 +45,9 @@ enum Command {
     Mutants(mutants::Options),
     /// Search for inputs that break a target, guided by the code that they reach.
     Fuzz(fuzz::Options),
+    /// Plant bugs one by one, in a build of their own, and check that the simulators find each.
+    #[command(disable_help_flag = true)]
+    Planted(forward::Options),
     /// Check licences, advisories, bans and sources of all dependencies (deny.toml).
     Audit(audit::Options),
 }
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Command::Soak(options) => forward::run("soak", &options),
         Command::Mutants(options) => mutants::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
+        Command::Planted(options) => forward::run("planted", &options),
         Command::Audit(options) => audit::run(&options),
     };
     match outcome {

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod failure;
 mod hop;
+mod planted;
 mod soak;
 
 #[derive(Parser)]
@@ -22,12 +23,15 @@ enum Command {
     Bench(bench::Options),
     /// Search for faults by random tests, for minutes or hours.
     Soak(soak::Options),
+    /// Plant bugs one by one, and check that each is found.
+    Planted(planted::Options),
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Bench(options) => bench::run(&options),
         Command::Soak(options) => soak::run(&options),
+        Command::Planted(options) => planted::run(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,5 +1,8 @@
 //! Makes files and TCP fast across a lossy last hop. One binary has every role; each command is a module of its name.
 
+#[cfg(all(lasthop_planted, not(test)))]
+compile_error!("the program has no planted bugs; `cargo xtask planted` builds what they need");
+
 mod bar;
 mod client;
 mod config;

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use machine::ReorderingWindow;
+use planted::Bug;
 use units::{Duration, Instant};
 
 use crate::stall::StallGuard;
@@ -39,6 +40,9 @@ pub(crate) struct Reordering {
 impl Reordering {
     /// Returns the time for which an overtaken transmission may still arrive; zero on a hop that keeps order.
     pub(crate) fn window(&self, round_trip: Duration) -> Duration {
+        if planted::is(Bug::OrderIsAssumed) {
+            return Duration::ZERO;
+        }
         self.window.get(round_trip)
     }
 

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 
 use association::LinkEvent;
 use machine::Machine;
+use planted::Bug;
 use redirector::Chunks;
 use session::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Entropy, Route};
 use split::{Origin, Splitter};
@@ -282,6 +283,9 @@ impl Host {
                 }
             }
             session::Event::StampRefused { .. } => {}
+            session::Event::Expired { .. } if planted::is(Bug::ExpiryIsTheEnd) => {
+                self.part(now, index);
+            }
             session::Event::Expired { .. } => peer.presence.expired(now),
             session::Event::Left { .. } => self.part(now, index),
         }
@@ -384,7 +388,7 @@ impl Host {
     /// Passes on a packet that has crossed the hop, if its sender may use its source address.
     fn release(&mut self, now: Instant, index: usize, packet: Packet) {
         let owner = packet.ip().and_then(|ip| self.routes.owner(ip.source()));
-        if owner == Some(index) {
+        if owner == Some(index) || planted::is(Bug::SourceIsBelieved) {
             if !self.split(now, Origin::Hop, &packet) {
                 self.outputs.push_back(Output::Packet(packet));
             }

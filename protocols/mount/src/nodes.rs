@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use files::Found;
 use nfs::{Attributes, FileHandle, FileType, Time};
+use planted::Bug;
 
 use crate::Node;
 
@@ -93,6 +94,9 @@ impl Nodes {
             return;
         }
         let file = known.file;
+        if planted::is(Bug::NodeIsUsedAgain) {
+            self.next = node.0;
+        }
         self.known.remove(&node);
         if self.by_file.get(&file) == Some(&node) {
             self.by_file.remove(&file);

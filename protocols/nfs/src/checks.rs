@@ -1,5 +1,7 @@
 //! Plausibility checks of a server's answers whose bytes are well-formed.
 
+use planted::Bug;
+
 use crate::{Attributes, BlockSizes, Page, PagePlus, ReadData, Stability, Times, Written};
 
 /// Maximum size of a file on the usual systems, in bytes.
@@ -168,7 +170,7 @@ impl CookieCheck {
             return Err(Implausible::CookieLoop { cookie });
         }
         self.since += 1;
-        if self.since == self.until {
+        if self.since == self.until && !planted::is(Bug::CirclesAreFollowed) {
             self.remembered = cookie;
             self.since = 0;
             self.until *= 2;

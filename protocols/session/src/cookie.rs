@@ -5,6 +5,7 @@ use blake2::digest::{
     consts::{U16, U32},
 };
 use blake2::{Blake2s256, Blake2sMac, Digest};
+use planted::Bug;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use units::{Duration, Instant};
 use wire::address::HopAddress;
@@ -50,13 +51,13 @@ impl Endpoint {
         from: Option<HopAddress>,
         initiation: &[u8; INITIATION_BYTES],
     ) -> Admission {
-        if !self.identity.mac1_key.verify(initiation) {
+        if !self.identity.mac1_key.verify(initiation) && !planted::is(Bug::Mac1IsNotRead) {
             return Admission::Refused(DropCause::BadMac);
         }
         let Some(from) = from else {
             return self.budget.take(now).into();
         };
-        if self.budget.take_unproven(now) {
+        if self.budget.take_unproven(now) || planted::is(Bug::FloodIsComputed) {
             return Admission::Granted;
         }
         let period = now.as_nanos() / COOKIE_LIFE.as_nanos();

@@ -1,5 +1,6 @@
 //! The handshake: initiations, responses, confirmation.
 
+use planted::Bug;
 use snow::HandshakeState;
 use units::{Duration, Instant};
 use wire::address::HopAddress;
@@ -43,6 +44,9 @@ impl Endpoint {
         }
         let newest_stamp = responder.newest.as_deref().map_or(0, |newest| newest.stamp);
         if !is_next(greeting.stamp, newest_stamp) {
+            if planted::is(Bug::OldStampIsIgnored) {
+                return Err(DropCause::StaleHandshake);
+            }
             let refusal = Answer::Refused { newest_stamp };
             let (response, _) = respond(state, peer, greeting.index, refusal);
             self.transmit(id, Route::Reply, response.to_vec());
@@ -137,6 +141,7 @@ impl Endpoint {
         };
         let former = match relation {
             Relation::Continues => Some(peer.in_use.ok_or(DropCause::BadHandshake)?),
+            Relation::Supersedes if planted::is(Bug::SupersededGoesOn) => peer.in_use,
             Relation::BeginsAnew | Relation::Supersedes => None,
         };
         let flight = initiator

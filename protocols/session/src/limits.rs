@@ -1,5 +1,6 @@
 //! Lifetimes of keys, and limits on handshake work.
 
+use planted::Bug;
 use units::{Duration, Instant};
 
 use crate::transport::Transport;
@@ -22,9 +23,14 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
+        let reject_after = if planted::is(Bug::KeysAreKept) {
+            1_800
+        } else {
+            180
+        };
         Self {
             rekey_after: Duration::from_secs(120),
-            reject_after: Duration::from_secs(180),
+            reject_after: Duration::from_secs(reject_after),
             rekey_after_messages: 1 << 60,
             handshakes_per_second: 750,
             handshake_burst: 100,

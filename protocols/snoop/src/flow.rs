@@ -1,5 +1,6 @@
 //! One connection of the agent: data in both directions.
 
+use planted::Bug;
 use units::{Instant, SeqNumber};
 use wire::tcp::AirLoss;
 use wire::tcp::TcpFlags;
@@ -51,6 +52,16 @@ impl<P: Segment> Flow<P> {
         let mut passage = DataPassage::Forward;
         if !synchronizes && header.occupies() {
             passage = self.download.data(context, &packet, header, effects);
+            if planted::is(Bug::AgentAcknowledges)
+                && let Some(last) = self.download.last()
+            {
+                let acknowledgment = header.range().end;
+                let own = Header {
+                    acknowledgment,
+                    ..last.repeated()
+                };
+                effects.send_to_fixed(P::acknowledgment(&own));
+            }
         }
         if header.flags.contains(TcpFlags::FIN) {
             self.fixed_end = Some(header.range().end);

@@ -8,11 +8,11 @@ use units::{BitRate, Duration};
 use wire::flow::Ends;
 
 use crate::flow::{FIXED, Flow};
-use crate::network::{Place, gateway, victim};
+use crate::network::{Place, victim};
 use crate::oracle::Violation;
-use crate::path::Direction;
-use crate::probes::Probe;
-use crate::process::{Identity, Process};
+use crate::path::{Direction, Path};
+use crate::probes::{Probe, Probes};
+use crate::process::{Identity, LOOPBACK, Process};
 use crate::stranger::{HOSTILE, forged, stranger};
 use crate::world::{Connection, FIRST_PORT, SYNS, World};
 use crate::{Step, Tape};
@@ -25,6 +25,7 @@ const PROCESSES: usize = 9;
 impl World {
     /// Performs all steps.
     pub(crate) fn perform(&mut self, tape: &Tape) -> Result<(), Violation> {
+        self.ledger.may_reset = tape.steps().any(may_reset);
         for step in tape.steps() {
             self.step(step)?;
             self.check()?;
@@ -51,13 +52,24 @@ impl World {
             | Step::Forge { .. }
             | Step::Hostile { .. }
             | Step::Report { .. } => self.attack(step),
+            Step::Act { .. }
+            | Step::Interrupt { .. }
+            | Step::Remount { .. }
+            | Step::ServerCrash { .. }
+            | Step::ServerPause { .. }
+            | Step::ServerRefuses { .. }
+            | Step::ServerStruggles { .. }
+            | Step::ServerLies { .. }
+            | Step::Replace { .. }
+            | Step::ServerCalm => self.use_files(step),
+            Step::Readdress => self.network.readdress(),
             _ => self.trouble(step),
         }
         Ok(())
     }
 
     /// Returns the number of a mobile host.
-    fn number(&self, mobile: u8) -> usize {
+    pub(crate) fn number(&self, mobile: u8) -> usize {
         usize::from(mobile) % self.setting.mobiles
     }
 
@@ -90,15 +102,14 @@ impl World {
             self.act_on_flow(number, Flow::open);
             return;
         }
-        let (source, destination) = match side {
-            0 => (
-                SocketAddr::from((address, port)),
-                SocketAddr::from((FIXED, 80)),
-            ),
-            _ => (
-                SocketAddr::from((FIXED, port)),
-                SocketAddr::from((address, 22)),
-            ),
+        let is_intruder = self.setting.has_hostile_gateway && mobile == 0 && port % 2 == 1;
+        let (source, destination) = if side == 0 {
+            let from = SocketAddr::from((address, port));
+            (from, SocketAddr::from((FIXED, 80)))
+        } else {
+            let address = if is_intruder { LOOPBACK } else { address };
+            let from = SocketAddr::from((FIXED, port));
+            (from, SocketAddr::from((address, 22)))
         };
         let ends = Ends {
             source,
@@ -173,6 +184,7 @@ impl World {
         | Step::Rebind { mobile }
         | Step::Forget { mobile }
         | Step::Move { mobile, .. }
+        | Step::Route { mobile, .. }
         | Step::Calm { mobile }) = step
         else {
             return;
@@ -210,13 +222,30 @@ impl World {
             Step::Forget { .. } if has_nat => place.is_bound = false,
             Step::Move { is_noticed, .. } => {
                 place.change_address();
-                if is_noticed {
-                    self.input(process, Input::LinkChanging);
-                    self.input(process, Input::LinkUp);
-                }
+                self.moved(process, is_noticed);
+            }
+            Step::Route {
+                delay,
+                rate,
+                mtu,
+                is_noticed,
+                ..
+            } => {
+                place.change_address();
+                place.path = Path::new(BitRate::from_bits_per_second(rate.into()), delay);
+                place.path.mtu = mtu;
+                self.moved(process, is_noticed);
             }
             Step::Calm { .. } => place.path = path,
             _ => {}
+        }
+    }
+
+    /// Lets a mobile host notice that its address has changed.
+    fn moved(&mut self, process: usize, is_noticed: bool) {
+        if is_noticed {
+            self.input(process, Input::LinkChanging);
+            self.input(process, Input::LinkUp);
         }
     }
 
@@ -282,7 +311,7 @@ impl World {
                         break;
                     };
                     let mut datagram = datagram.clone();
-                    if from_victim && datagram.to == gateway() {
+                    if from_victim && datagram.to == self.network.gateway_address() {
                         datagram.from = victim();
                     }
                     self.arrives(datagram);
@@ -306,6 +335,10 @@ impl World {
                 }
             }
             Step::Hostile { count, kind } => {
+                if kind & 4 != 0 {
+                    let packet = Probes::spoofed([Identity::Mobile(1).inner(), FIXED]);
+                    self.send_packet(0, 0, packet);
+                }
                 if count & 1 == 0 {
                     self.hostile.connect(self.now);
                     self.drain_hostile();
@@ -313,7 +346,7 @@ impl World {
                 for _ in 0..count {
                     let frame = self.hostile.frame(self.now, kind, &mut self.random);
                     if let Some(bytes) = frame {
-                        self.launch(HOSTILE, gateway(), bytes);
+                        self.launch(HOSTILE, self.network.gateway_address(), bytes);
                     }
                 }
             }
@@ -324,7 +357,7 @@ impl World {
 
     fn report_path(&mut self, process: u8, mtu: u16) {
         let process = usize::from(process) % self.originals();
-        let to = gateway();
+        let to = self.network.gateway_address();
         let input = if mtu < 100 {
             Input::PortRefused(to)
         } else {
@@ -333,6 +366,19 @@ impl World {
         };
         self.input(process, input);
     }
+}
+
+/// Returns true if the step may end connections.
+fn may_reset(step: Step) -> bool {
+    matches!(
+        step,
+        Step::Reset { .. }
+            | Step::Kill { .. }
+            | Step::Pause { .. }
+            | Step::Clone { .. }
+            | Step::Leave { .. }
+            | Step::FailOver
+    )
 }
 
 fn each_way(place: &mut Place, directions: u8, act: impl Fn(&mut crate::path::Way)) {

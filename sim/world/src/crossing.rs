@@ -6,8 +6,9 @@ use wire::flow::Ends;
 use wire::ip::{Ecn, Transport};
 use wire::packet::{Packet, PacketBuffer};
 
-use crate::network::{Datagram, gateway, victim};
+use crate::network::{Datagram, victim};
 use crate::path::{Direction, Fate};
+use crate::probes::Probes;
 use crate::process::Identity;
 use crate::stranger::{HOSTILE, flip, stranger};
 use crate::world::{Connection, Event, FIRST_PORT, World};
@@ -19,8 +20,11 @@ impl World {
         if let Err(text) = self.ledger.numbers.check(process, &bytes) {
             self.fail("S5", text);
         }
+        if let Err(text) = self.ledger.ages.check(self.now, process, &bytes) {
+            self.fail("S7", text);
+        }
         let from = self.network.source(process);
-        let is_down = from == gateway();
+        let is_down = from == self.network.gateway_address();
         let mobile = if is_down {
             self.network.owner(to)
         } else {
@@ -107,7 +111,7 @@ impl World {
     /// Sends what the session of the hostile peer wants to send.
     pub(crate) fn drain_hostile(&mut self) {
         while let Some(bytes) = self.hostile.poll_datagram() {
-            self.launch(HOSTILE, gateway(), bytes);
+            self.launch(HOSTILE, self.network.gateway_address(), bytes);
         }
     }
 
@@ -123,6 +127,13 @@ impl World {
             return;
         };
         match ip.transport() {
+            Transport::Udp(_) if Probes::is_spoofed(packet) => {
+                self.fail(
+                    "S13",
+                    "a packet of a mobile host crossed with another one's address",
+                );
+            }
+            Transport::Udp(_) if self.file_message(side, process, packet) => {}
             Transport::Udp(_) => match self.probes.arrived(packet) {
                 Ok(Some(reply)) if side == 1 => self.packet(1, 0, reply),
                 Ok(Some(reply)) => self.inbox.push_back((process, Input::Packet(reply))),
@@ -144,8 +155,8 @@ impl World {
         if let Some(Connection::Packets(flow)) = self.connections.get_mut(number) {
             let result = flow.arrived(self.now, side, packet);
             self.pump(number);
-            if let Err(text) = result {
-                self.fail("R1", text);
+            if let Err((promise, text)) = result {
+                self.fail(promise, text);
             }
         }
     }

@@ -8,6 +8,7 @@ use units::{Bytes, Instant, SeqNumber};
 use wire::TcpSegment;
 use wire::checksum::fill_transport_checksum;
 use wire::packet::{Checksum, Packet, PacketBuffer};
+use wire::tcp::TcpFlags;
 
 use crate::process::Identity;
 
@@ -26,6 +27,19 @@ struct End {
     has_closed: bool,
     has_finished: bool,
     is_reset: bool,
+    /// Highest sequence number that it has acknowledged.
+    acknowledged: Option<SeqNumber>,
+}
+
+impl End {
+    fn acknowledges(&mut self, segment: &TcpSegment) {
+        let own = &mut self.acknowledged;
+        if segment.flags.contains(TcpFlags::ACK)
+            && own.is_none_or(|own| own < segment.acknowledgment)
+        {
+            *own = Some(segment.acknowledgment);
+        }
+    }
 }
 
 /// A connection: its end at the mobile host, and its end at the fixed host.
@@ -73,6 +87,7 @@ impl Flow {
                 has_closed: false,
                 has_finished: false,
                 is_reset: false,
+                acknowledged: None,
             }
         };
         Self {
@@ -120,27 +135,38 @@ impl Flow {
         }
     }
 
-    /// Handles a packet that arrived at a side; the error is a sentence.
+    /// Handles a packet that arrived at a side; the error is a promise and a sentence.
     pub(crate) fn arrived(
         &mut self,
         now: Instant,
         side: usize,
         packet: &Packet,
-    ) -> Result<(), String> {
+    ) -> Result<(), (&'static str, String)> {
         let mut bytes = packet.to_vec();
         if packet.checksum == Checksum::Partial {
             // As the kernel takes it.
-            fill_transport_checksum(&mut bytes).map_err(|error| error.to_string())?;
+            let filled = fill_transport_checksum(&mut bytes);
+            filled.map_err(|error| ("R1", error.to_string()))?;
         }
         match TcpSegment::parse(&bytes) {
             Ok((segment, true)) => {
+                let own = self.ends[1 - side].acknowledged;
+                let acknowledges =
+                    segment.flags.contains(TcpFlags::ACK) && !segment.flags.contains(TcpFlags::RST);
+                if acknowledges && own.is_none_or(|own| own < segment.acknowledgment) {
+                    let text = format!("{} got an acknowledgement of no receiver", self.name());
+                    return Err(("R2", text));
+                }
                 self.ends[side]
                     .endpoint
                     .handle_input(now, Input::Segment(segment));
                 Ok(())
             }
-            Ok((_, false)) => Err(format!("a segment for {} arrived changed", self.name())),
-            Err(error) => Err(format!("{} got no segment: {error}", self.name())),
+            Ok((_, false)) => {
+                let text = format!("a segment for {} arrived changed", self.name());
+                Err(("R1", text))
+            }
+            Err(error) => Err(("R1", format!("{} got no segment: {error}", self.name()))),
         }
     }
 
@@ -163,7 +189,10 @@ impl Flow {
         for (side, end) in self.ends.iter_mut().enumerate() {
             while let Some(output) = end.endpoint.poll_output() {
                 match output {
-                    Output::Segment(segment) => return Some((side, packet(&segment))),
+                    Output::Segment(segment) => {
+                        end.acknowledges(&segment);
+                        return Some((side, packet(&segment)));
+                    }
                     Output::Readable(bytes) => {
                         end.received += bytes - std::mem::replace(&mut end.unread, bytes);
                         if end.reads {

@@ -17,6 +17,8 @@ const PROGRESS: Duration = Duration::from_secs(300);
 const NOTICING: Duration = Duration::from_secs(5);
 /// Time after which an idle connection is reset.
 const IDLE: Duration = Duration::from_secs(7_500);
+/// Time before which no connection can have been idle for so long.
+const RESET_FREE: Duration = Duration::from_secs(7_400);
 /// Time in which the datagrams of idle hosts are counted, and their limit for each mobile host.
 const REST: Duration = Duration::from_secs(600);
 const DATAGRAMS_AT_REST: u64 = 600;
@@ -42,7 +44,31 @@ impl World {
                 self.fail("R1", text);
             }
         }
+        self.check_resets();
         self.verdict()
+    }
+
+    /// Checks that no connection is reset without a cause (R3): an outage is none, however long it lasts.
+    fn check_resets(&mut self) {
+        if self.ledger.may_reset || self.now.since_origin() > RESET_FREE {
+            return;
+        }
+        let connections = self.connections.iter();
+        let mut resets = connections.filter(|connection| match connection {
+            // What a kernel gives up is not ours to keep.
+            Connection::Packets(_) => false,
+            Connection::Split { mobile, ends, .. } => {
+                let (mobile, gateways) = self.applications(*mobile, ends);
+                let mut applications = mobile.into_iter().chain(gateways);
+                applications.any(|application| application.state() == State::Reset)
+            }
+        });
+        if resets.next().is_some() {
+            self.fail(
+                "R3",
+                "a split connection was reset, and nobody had reset it or ended",
+            );
+        }
     }
 
     /// Returns the applications of a split connection at the mobile host and at the gateways.
@@ -87,11 +113,16 @@ impl World {
         self.wait(HEALING + self.setting.delay * 4)?;
         self.check_probes()?;
         self.finish()?;
+        self.trials()?;
+        self.finish_files()?;
         self.check_rest()
     }
 
     fn end_faults(&mut self) {
         self.network.heal(self.now, self.path());
+        if let Some(files) = &mut self.files {
+            files.calm(self.now);
+        }
         for process in 0..self.processes.len() {
             self.processes[process].killed_after = None;
             self.processes[process].clock_error = 0;
@@ -105,10 +136,8 @@ impl World {
         }
     }
 
-    /// Checks that each mobile host reaches the fixed host and is reached.
-    fn check_probes(&mut self) -> Result<(), Violation> {
-        // A host may notice only by the first ones that the other end has lost its state.
-        let begun = self.now + NOTICING;
+    /// Sends probes of both sides of each mobile host for some time, and waits as long as they may take.
+    fn send_probes(&mut self) -> Result<(), Violation> {
         for _ in 0..10 {
             for mobile in 0..self.setting.mobiles {
                 self.echo(mobile, 0);
@@ -116,7 +145,18 @@ impl World {
             }
             self.wait(Duration::from_secs(1))?;
         }
-        self.wait(HEALING)?;
+        self.wait(HEALING)
+    }
+
+    /// Checks that each mobile host reaches the fixed host and is reached.
+    fn check_probes(&mut self) -> Result<(), Violation> {
+        if self.network.is_readdressed() {
+            // An idle host notices by datagrams without an answer that it must search for the gateway.
+            self.send_probes()?;
+        }
+        // A host may notice only by the first ones that the other end has lost its state.
+        let begun = self.now + NOTICING;
+        self.send_probes()?;
         let is_lost = |probe: &&Probe| probe.sent >= begun && !probe.answered;
         let lost = self.probes.iter().find(is_lost).map(|lost| {
             let (side, mobile) = (lost.side, lost.mobile);

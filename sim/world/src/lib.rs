@@ -10,13 +10,16 @@
 //!    crosses between the hosts.
 //! 3. `process.rs`: a daemon, which can be killed or paused, and the system beside it; `network.rs` and `path.rs`: what
 //!    lies between the hosts; `flow.rs`, `probes.rs`: the traffic of the applications; `stranger.rs`: attackers.
-//! 4. `oracle.rs`: the promises that are checked; `heal.rs`: the end of a run.
+//! 4. `oracle.rs`: the promises that are checked; `heal.rs`: the end of a run; `trials.rs`: what is tried at its end.
 //! 5. `shrink.rs`: the shortest tape that still fails.
 
 mod acts;
 mod crossing;
 mod flow;
 mod heal;
+mod mounts;
+mod mounts_acts;
+mod mounts_heal;
 mod network;
 mod oracle;
 mod path;
@@ -28,10 +31,12 @@ mod shrink;
 mod step;
 mod stranger;
 mod tape;
+mod trials;
 mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+pub use mounts::DiskFault;
 pub use oracle::Violation;
 pub use setting::Setting;
 pub use shrink::shrink;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use thiserror::Error;
-use units::Instant;
+use units::{Duration, Instant};
 
 /// A promise that was broken.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -55,6 +55,8 @@ pub(crate) struct Numbers {
     used: BTreeMap<(usize, [u8; 8]), u64>,
 }
 
+/// Time for which keys may serve.
+const KEYS_LIVE: Duration = Duration::from_secs(180);
 /// First byte of a data datagram. Receiver index and packet number follow it.
 const DATA: u8 = 4;
 
@@ -76,6 +78,35 @@ impl Numbers {
             )),
             _ => Ok(()),
         }
+    }
+}
+
+/// The ages of all keys, from the first datagram under them on: none may serve for longer than three minutes (S7).
+#[derive(Debug, Default)]
+pub(crate) struct Ages {
+    /// Time of the first datagram, by process and receiver index.
+    since: BTreeMap<(usize, [u8; 4]), Instant>,
+}
+
+impl Ages {
+    /// Checks the keys of a datagram that is sent; the error is a sentence.
+    pub(crate) fn check(
+        &mut self,
+        now: Instant,
+        process: usize,
+        bytes: &[u8],
+    ) -> Result<(), String> {
+        let Some((&DATA, rest)) = bytes.split_first() else {
+            return Ok(());
+        };
+        let Some(index) = rest.first_chunk::<4>() else {
+            return Ok(());
+        };
+        let age = now.since(*self.since.entry((process, *index)).or_insert(now));
+        if age > KEYS_LIVE {
+            return Err(format!("process {process} used keys that are {age} old"));
+        }
+        Ok(())
     }
 }
 

@@ -8,6 +8,8 @@ use wire::packet::{Packet, PacketBuffer};
 const HEADERS: usize = 28;
 const REQUEST: u8 = 1;
 const REPLY: u8 = 2;
+/// A packet whose source address is not that of its sender.
+const SPOOFED: u8 = 3;
 /// UDP port of the echo service.
 pub(crate) const PORT: u16 = 7;
 
@@ -38,6 +40,16 @@ impl Probes {
         let number = self.0.len();
         self.0.push(probe);
         packet(ends, number, REQUEST)
+    }
+
+    /// Returns a packet with addresses that its sender may not use.
+    pub(crate) fn spoofed(ends: [Ipv4Addr; 2]) -> Packet {
+        packet(ends, 0, SPOOFED)
+    }
+
+    /// Returns true if this is such a packet.
+    pub(crate) fn is_spoofed(bytes: &[u8]) -> bool {
+        parse(bytes).is_some_and(|(_, kind, _)| kind == SPOOFED)
     }
 
     /// Handles a packet that has arrived; returns the reply, if it is a request. The error is a sentence.

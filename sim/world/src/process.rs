@@ -13,6 +13,8 @@ use units::{Bytes, Duration, Instant};
 use crate::Setting;
 use crate::network::gateway;
 
+/// Address of the loopback interface of a mobile host, which no host on the other side of the hop may reach.
+pub(crate) const LOOPBACK: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// Unix time at the start, in nanoseconds.
 const WALL: u64 = 1_800_000_000_000_000_000;
 /// Inputs that a paused process can have waiting, as the buffers of its sockets hold them.
@@ -54,6 +56,13 @@ impl Identity {
             Self::Hostile => Ipv4Addr::new(10, 9, 0, 99),
         }
     }
+
+    /// Returns the addresses for which a gateway takes packets and connections to it.
+    fn offered(self, setting: &Setting) -> Vec<Ipv4Addr> {
+        let is_intruded = setting.has_hostile_gateway && self == Self::Mobile(0);
+        let own = std::iter::once(self.inner());
+        own.chain(is_intruded.then_some(LOOPBACK)).collect()
+    }
 }
 
 /// Returns the entropy of a host that draws from this seed and name.
@@ -87,7 +96,7 @@ impl Process {
     pub(crate) fn new(identity: Identity, number: usize) -> Self {
         let addresses = match identity {
             Identity::Gateway => vec![identity.inner(), Ipv4Addr::new(192, 0, 2, 254)],
-            _ => vec![identity.inner()],
+            _ => vec![identity.inner(), LOOPBACK],
         };
         Self {
             identity,
@@ -225,17 +234,18 @@ fn config(identity: Identity, setting: &Setting) -> Config {
 
 fn peer(identity: Identity, setting: &Setting) -> Peer {
     let is_gateway = identity == Identity::Gateway;
-    let prefix = if is_gateway {
-        (Ipv4Addr::UNSPECIFIED.into(), 0)
+    let prefixes = if is_gateway {
+        vec![(Ipv4Addr::UNSPECIFIED.into(), 0)]
     } else {
-        (identity.inner().into(), 32)
+        let addresses = identity.offered(setting).into_iter();
+        addresses.map(|address| (address.into(), 32)).collect()
     };
     Peer {
         name: identity.name(),
         public: identity.key().public_key(),
         preshared: None,
         endpoint: is_gateway.then(gateway),
-        prefixes: vec![prefix],
+        prefixes,
         tcp: setting.tcp_terms(!is_gateway),
         split: setting.split_terms(!is_gateway),
         caps: Caps::default(),
@@ -244,22 +254,22 @@ fn peer(identity: Identity, setting: &Setting) -> Peer {
 }
 
 fn split_config(identity: Identity, setting: &Setting) -> split::Config {
-    let mobile = |peer: usize, identity: Identity| Mobile {
-        peer,
-        networks: vec![
-            format!("{}/32", identity.inner())
-                .parse()
-                .expect("a network"),
-        ],
-        scope: Scope::Every,
+    let mobile = |peer: usize, addresses: Vec<Ipv4Addr>| {
+        let networks = addresses.iter().map(|address| format!("{address}/32"));
+        let networks = networks.map(|network| network.parse().expect("a network"));
+        Mobile {
+            peer,
+            networks: networks.collect(),
+            scope: Scope::Every,
+        }
     };
     let (end, mobiles) = match identity {
         Identity::Gateway => {
-            let mobiles =
-                (0..setting.mobiles).map(|number| mobile(number, Identity::Mobile(number)));
+            let mobiles = (0..setting.mobiles)
+                .map(|number| mobile(number, Identity::Mobile(number).offered(setting)));
             (End::Gateway { transparent: true }, mobiles.collect())
         }
-        _ => (End::Mobile, vec![mobile(0, identity)]),
+        _ => (End::Mobile, vec![mobile(0, vec![identity.inner()])]),
     };
     split::Config {
         end,

@@ -23,6 +23,8 @@ pub struct Setting {
     pub is_shared: bool,
     /// True if the mobile hosts stand behind address translators.
     pub has_nat: bool,
+    /// True if the gateways are hostile: they offer connections to the loopback interface of the first mobile host.
+    pub has_hostile_gateway: bool,
     /// Rate of each mobile host's path, in both directions.
     pub rate: BitRate,
     /// One-way delay of these paths.
@@ -49,6 +51,7 @@ impl Setting {
             split,
             is_shared: flags & 2 != 0,
             has_nat: flags & 4 != 0,
+            has_hostile_gateway: flags & 8 != 0,
             rate: BitRate::from_bits_per_second(rates[usize::from(rate % 4)]),
             delay: Duration::from_millis([1, 10, 50, 300][usize::from(delay % 4)]),
             seed: u64::from_le_bytes(bytes),
@@ -93,6 +96,7 @@ impl fmt::Display for Setting {
             (self.has_standby, "a standby gateway"),
             (self.is_shared, "a shared air"),
             (self.has_nat, "NAT"),
+            (self.has_hostile_gateway, "a hostile gateway"),
         ];
         let mut traits = traits.into_iter().filter(|(is, _)| *is);
         traits.try_for_each(|(_, name)| write!(formatter, ", {name}"))

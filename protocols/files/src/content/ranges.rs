@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 use nfs::{Stability, WriteVerifier};
+use planted::Bug;
 
 use super::{Span, touching};
 
@@ -299,7 +300,7 @@ impl Ranges {
             let Some(piece) = self.remove(offset) else {
                 continue;
             };
-            if written == verifier {
+            if written == verifier || planted::is(Bug::RestartIsOverlooked) {
                 safe.push(offset..end(offset, piece.data.len()));
             } else {
                 lost += 1;

@@ -3,6 +3,7 @@
 use crate::{EventKind, Output, Profile, Role};
 use association::{Reason, StreamAddresses, StreamNews, StreamRequest};
 use machine::Machine;
+use planted::Bug;
 use redirector::Chunks;
 use split::{Choice, Origin, Scope, SplitStatus, Splitter, SystemEvent};
 use units::Instant;
@@ -86,6 +87,7 @@ impl Host {
         };
         match self.role {
             Role::Gateway => self.routes.owner(addresses.source().ip()) != Some(peer),
+            Role::Mobile if planted::is(Bug::LoopbackIsReached) => false,
             Role::Mobile => !is_own(addresses.destination().ip()),
         }
     }

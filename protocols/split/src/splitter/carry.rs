@@ -2,6 +2,7 @@
 
 use association::{Reason, StreamRequest};
 use machine::Machine;
+use planted::Bug;
 use redirector::{BindingId, Content, Input, Output, Side, Stream as SocketId};
 use units::Instant;
 
@@ -38,6 +39,9 @@ impl<C: Content + Default> Splitter<C> {
                 }
             }
             SocketEvent::Failed(refusal) if is_asking => self.refuse(id, refusal),
+            SocketEvent::Failed(_) if planted::is(Bug::ResetIsAnEnd) => {
+                self.events.push_back(Input::Finished(id));
+            }
             SocketEvent::Failed(_) => self.broken(id),
         }
     }
