@@ -28,8 +28,9 @@ use sockets::Sockets;
 
 /// Limit of outputs after one input.
 const OUTPUTS_MAX: usize = 50_000;
-/// Limit of deadlines in a second at which the host does nothing.
+/// Limit of deadlines in a time at which the host does nothing.
 const IDLE_MAX: u32 = 2_000;
+const IDLE_TIME: Duration = Duration::from_secs(1);
 /// Limit of deadlines while a step of the tape waits.
 const CALLS_MAX: u32 = 3_000;
 const SECOND: Duration = Duration::from_secs(1);
@@ -335,7 +336,7 @@ impl Site {
             };
             self.now = due.max(self.now);
             if self.host.poll_timeout().is_some_and(|due| due <= self.now) {
-                if self.idle.0 == 0 || self.now.since(self.idle.1) > SECOND {
+                if self.idle.0 == 0 || self.now.since(self.idle.1) > IDLE_TIME {
                     self.idle = (0, self.now);
                 }
                 self.host.handle_timeout(self.now);
