@@ -351,7 +351,6 @@ impl Arq {
             twice: self.diagnosis.losses.is_noisy() && slow,
             fading: !sparing && self.pace.fading_until.is_some_and(|until| now < until),
             rate: self.pace.rate,
-            least_rate: self.pace.least_rate,
             young: self.pace.rate.map_or(YOUNG, |rate| {
                 rate.bytes_in(self.round_trip.smallest()).get() * YOUNG_PRODUCTS
             }),
@@ -437,10 +436,7 @@ impl Machine for Arq {
                 self.path.rate(now, rate);
                 self.set_limits();
             }
-            Input::LeastRate(rate) => {
-                self.pace.least_rate = Some(rate);
-                self.path.rate(now, rate);
-            }
+            Input::LeastRate(rate) => self.path.rate(now, rate),
             Input::Path(news) => self.path_news(now, news),
             Input::Memory(bytes) => {
                 self.shares = Shares::new(bytes, self.config.queue);

@@ -38,8 +38,6 @@ impl SilenceEffect {
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     pub(crate) rate: Option<BitRate>,
-    /// Rate that the hop has carried, while its rate is not known.
-    pub(crate) least_rate: Option<BitRate>,
     pub(crate) last_heard: Instant,
     /// End of the last silence. A round trip that began before it measures that silence, not the hop.
     pub(crate) silent_until: Instant,

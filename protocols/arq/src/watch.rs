@@ -15,8 +15,6 @@ const SPACED: Duration = Duration::from_millis(9);
 const TOGETHER: Duration = Duration::from_millis(2);
 /// Divisor of the air for overdue repeats: they take at most this part of it.
 const SHARE: u64 = 16;
-/// The same of the rate that the hop has carried, while its own is not known.
-const SHARE_OF_LEAST: u64 = 2;
 /// Divisor of the time for which the oldest overdue content has waited: the time until the next repeats, while the rate
 /// is not known. A hop on which a content takes longer than those before it gets a few copies of it and not a storm.
 const BACK_OFF: u64 = 8;
@@ -53,8 +51,6 @@ pub(crate) struct Pattern {
     pub(crate) sparing: bool,
     /// Rate of the hop, if it is known.
     pub(crate) rate: Option<BitRate>,
-    /// Rate that the hop has carried, while its rate is not known.
-    pub(crate) least_rate: Option<BitRate>,
     /// Bytes below which a stream is young.
     pub(crate) young: u64,
 }
@@ -208,13 +204,8 @@ impl EarlyRepairs {
         let bytes: u64 = self.overdue.iter().map(|late| late.content.len()).sum();
         let oldest = self.overdue.first().map_or(now, |late| late.sent_at);
         let backed_off = now.since(oldest) / BACK_OFF;
-        let affordable = match (pattern.rate, pattern.least_rate) {
-            (Some(rate), _) => rate.time_for(Bytes::new(bytes * SHARE)),
-            (None, Some(least)) => least
-                .time_for(Bytes::new(bytes * SHARE_OF_LEAST))
-                .min(backed_off),
-            (None, None) => backed_off,
-        };
+        let cost = Bytes::new(bytes * SHARE);
+        let affordable = pattern.rate.map_or(backed_off, |rate| rate.time_for(cost));
         self.next_repeat = now + pattern.interval.max(affordable);
     }
 

@@ -143,11 +143,11 @@ fn of_name(name: &str) -> Result<Try, Failure> {
             outcome.map_err(|violation| first_line(&violation.to_string()))
         }));
     }
-    let target = fuzz::TARGETS.iter().find(|(known, _)| *known == name);
-    let (name, target) = *target.ok_or_else(|| Failure::Found(format!("no search '{name}'")))?;
+    let target = fuzz::TARGETS.iter().find(|target| target.name == name);
+    let target = target.ok_or_else(|| Failure::Found(format!("no search '{name}'")))?;
     Ok(Box::new(move |seed| {
-        let bytes = fuzz::draw(name, seed);
-        catch_unwind(|| target(&bytes)).map_err(|panic| {
+        let bytes = fuzz::draw(target.name, seed);
+        catch_unwind(|| (target.run)(&bytes)).map_err(|panic| {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).into()));
             first_line(&text.unwrap_or_default())

@@ -2,7 +2,7 @@
 
 use arq::{Arq, Config, Input, LinkEvent, Output, Sample, Stats};
 use machine::Machine;
-use units::{BitRate, Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant};
 use wire::flow::{Class, FlowKey};
 use wire::hop::{AckFields, Chunk, EcnCounts, Frame, FrameWriter};
 use wire::ip::{Ecn, Protocol};
@@ -190,11 +190,9 @@ impl Script {
         }
     }
 
-    /// One that knows that the hop's round trip is `round_trip`, always the same, that nothing gets lost, and that the
-    /// hop carries 10 Mbit/s at least.
+    /// One that knows that the hop's round trip is `round_trip`, always the same, and that nothing gets lost.
     pub(crate) fn knowing(config: Config, round_trip: Duration) -> Self {
         let mut script = Self::new(config);
-        script.input(Input::LeastRate(BitRate::from_megabits(10)));
         for _ in 0..400 {
             script.brief(u16::MAX, 40);
             let number = script.send(1)[0].number;
