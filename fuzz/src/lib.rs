@@ -83,7 +83,7 @@ pub const TARGETS: &[Target] = &[
     Target::new("link_file", link_file),
     Target::new("signal_lines", signal_lines),
     Target::new("session_datagrams", session_datagrams).slow(2_048, 300),
-    Target::new("session_tape", session_tape).slow(600, 30),
+    Target::new("session_tape", session_tape).slow(2_048, 30),
     Target::new("key_texts", key_texts),
     Target::new("arq_tape", arq_tape),
     Target::new("host_datagrams", host_datagrams),

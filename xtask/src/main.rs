@@ -1,7 +1,7 @@
 //! The repository's own commands: `cargo xtask check` runs the steps of CI, `cargo xtask audit` checks the
 //! dependencies, `cargo xtask bench` measures, `cargo xtask soak` searches for faults until it is stopped,
-//! `cargo xtask mutants` counts the mistakes that tests find, and `cargo xtask fuzz` searches for inputs that break a
-//! decoder or a core. `cargo xtask planted` checks that the searches find what they should.
+//! `cargo xtask mutants` counts the mistakes that tests find, `cargo xtask fuzz` searches for inputs that break a decoder
+//! or a core, and `cargo xtask planted` checks that planted bugs are found.
 //!
 //! A command is one file with a `run` function; a step of `check` is one function that [`check`]
 //! lists.
@@ -41,13 +41,13 @@ enum Command {
     /// Look for faults with chance, for minutes or hours.
     #[command(disable_help_flag = true)]
     Soak(forward::Options),
-    /// Plant bugs one by one, in a build of their own, and check that the simulators find each.
-    #[command(disable_help_flag = true)]
-    Planted(forward::Options),
     /// Make small mistakes in the code, and count those that a test finds.
     Mutants(mutants::Options),
     /// Search for inputs that break a target, guided by the code that they reach.
     Fuzz(fuzz::Options),
+    /// Plant bugs one by one, in a build of their own, and check that the simulators find each.
+    #[command(disable_help_flag = true)]
+    Planted(forward::Options),
     /// Check licences, advisories, bans and sources of all dependencies (deny.toml).
     Audit(audit::Options),
 }
@@ -57,9 +57,9 @@ fn main() -> ExitCode {
         Command::Check(options) => check::run(&options),
         Command::Bench(options) => forward::run("bench", &options),
         Command::Soak(options) => forward::run("soak", &options),
-        Command::Planted(options) => forward::run("planted", &options),
         Command::Mutants(options) => mutants::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
+        Command::Planted(options) => forward::run("planted", &options),
         Command::Audit(options) => audit::run(&options),
     };
     match outcome {

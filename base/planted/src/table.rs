@@ -69,7 +69,7 @@ bugs! {
     OldStampIsIgnored: "S8", "world";
     /// A key of any kind is taken for a public key, which logs show.
     AnyKindIsTaken: "S9", "key_texts";
-    /// The filter of system calls only logs what it should refuse (issue 18).
+    /// The filter of system calls only logs what it should refuse.
     CallsAreOnlyLogged: "S10", "runtime::nothing_is_left";
     /// Memory for a packet of 16 MiB is allocated if its record claims that.
     LengthIsBelieved: "S11", "records";

@@ -8,9 +8,9 @@ use units::{BitRate, Duration};
 use wire::flow::Ends;
 
 use crate::flow::{FIXED, Flow};
-use crate::network::{Place, gateway, victim};
+use crate::network::{Place, victim};
 use crate::oracle::Violation;
-use crate::path::Direction;
+use crate::path::{Direction, Path};
 use crate::probes::{Probe, Probes};
 use crate::process::{Identity, LOOPBACK, Process};
 use crate::stranger::{HOSTILE, forged, stranger};
@@ -52,13 +52,24 @@ impl World {
             | Step::Forge { .. }
             | Step::Hostile { .. }
             | Step::Report { .. } => self.attack(step),
+            Step::Act { .. }
+            | Step::Interrupt { .. }
+            | Step::Remount { .. }
+            | Step::ServerCrash { .. }
+            | Step::ServerPause { .. }
+            | Step::ServerRefuses { .. }
+            | Step::ServerStruggles { .. }
+            | Step::ServerLies { .. }
+            | Step::Replace { .. }
+            | Step::ServerCalm => self.use_files(step),
+            Step::Readdress => self.network.readdress(),
             _ => self.trouble(step),
         }
         Ok(())
     }
 
     /// Returns the number of a mobile host.
-    fn number(&self, mobile: u8) -> usize {
+    pub(crate) fn number(&self, mobile: u8) -> usize {
         usize::from(mobile) % self.setting.mobiles
     }
 
@@ -173,6 +184,7 @@ impl World {
         | Step::Rebind { mobile }
         | Step::Forget { mobile }
         | Step::Move { mobile, .. }
+        | Step::Route { mobile, .. }
         | Step::Calm { mobile }) = step
         else {
             return;
@@ -210,13 +222,30 @@ impl World {
             Step::Forget { .. } if has_nat => place.is_bound = false,
             Step::Move { is_noticed, .. } => {
                 place.change_address();
-                if is_noticed {
-                    self.input(process, Input::LinkChanging);
-                    self.input(process, Input::LinkUp);
-                }
+                self.moved(process, is_noticed);
+            }
+            Step::Route {
+                delay,
+                rate,
+                mtu,
+                is_noticed,
+                ..
+            } => {
+                place.change_address();
+                place.path = Path::new(BitRate::from_bits_per_second(rate.into()), delay);
+                place.path.mtu = mtu;
+                self.moved(process, is_noticed);
             }
             Step::Calm { .. } => place.path = path,
             _ => {}
+        }
+    }
+
+    /// Lets a mobile host notice that its address has changed.
+    fn moved(&mut self, process: usize, is_noticed: bool) {
+        if is_noticed {
+            self.input(process, Input::LinkChanging);
+            self.input(process, Input::LinkUp);
         }
     }
 
@@ -282,7 +311,7 @@ impl World {
                         break;
                     };
                     let mut datagram = datagram.clone();
-                    if from_victim && datagram.to == gateway() {
+                    if from_victim && datagram.to == self.network.gateway_address() {
                         datagram.from = victim();
                     }
                     self.arrives(datagram);
@@ -317,7 +346,7 @@ impl World {
                 for _ in 0..count {
                     let frame = self.hostile.frame(self.now, kind, &mut self.random);
                     if let Some(bytes) = frame {
-                        self.launch(HOSTILE, gateway(), bytes);
+                        self.launch(HOSTILE, self.network.gateway_address(), bytes);
                     }
                 }
             }
@@ -328,7 +357,7 @@ impl World {
 
     fn report_path(&mut self, process: u8, mtu: u16) {
         let process = usize::from(process) % self.originals();
-        let to = gateway();
+        let to = self.network.gateway_address();
         let input = if mtu < 100 {
             Input::PortRefused(to)
         } else {

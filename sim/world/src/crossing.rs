@@ -6,7 +6,7 @@ use wire::flow::Ends;
 use wire::ip::{Ecn, Transport};
 use wire::packet::{Packet, PacketBuffer};
 
-use crate::network::{Datagram, gateway, victim};
+use crate::network::{Datagram, victim};
 use crate::path::{Direction, Fate};
 use crate::probes::Probes;
 use crate::process::Identity;
@@ -24,7 +24,7 @@ impl World {
             self.fail("S7", text);
         }
         let from = self.network.source(process);
-        let is_down = from == gateway();
+        let is_down = from == self.network.gateway_address();
         let mobile = if is_down {
             self.network.owner(to)
         } else {
@@ -111,7 +111,7 @@ impl World {
     /// Sends what the session of the hostile peer wants to send.
     pub(crate) fn drain_hostile(&mut self) {
         while let Some(bytes) = self.hostile.poll_datagram() {
-            self.launch(HOSTILE, gateway(), bytes);
+            self.launch(HOSTILE, self.network.gateway_address(), bytes);
         }
     }
 
@@ -133,6 +133,7 @@ impl World {
                     "a packet of a mobile host crossed with another one's address",
                 );
             }
+            Transport::Udp(_) if self.file_message(side, process, packet) => {}
             Transport::Udp(_) => match self.probes.arrived(packet) {
                 Ok(Some(reply)) if side == 1 => self.packet(1, 0, reply),
                 Ok(Some(reply)) => self.inbox.push_back((process, Input::Packet(reply))),

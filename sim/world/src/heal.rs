@@ -114,11 +114,15 @@ impl World {
         self.check_probes()?;
         self.finish()?;
         self.trials()?;
+        self.finish_files()?;
         self.check_rest()
     }
 
     fn end_faults(&mut self) {
         self.network.heal(self.now, self.path());
+        if let Some(files) = &mut self.files {
+            files.calm(self.now);
+        }
         for process in 0..self.processes.len() {
             self.processes[process].killed_after = None;
             self.processes[process].clock_error = 0;
@@ -132,10 +136,8 @@ impl World {
         }
     }
 
-    /// Checks that each mobile host reaches the fixed host and is reached.
-    fn check_probes(&mut self) -> Result<(), Violation> {
-        // A host may notice only by the first ones that the other end has lost its state.
-        let begun = self.now + NOTICING;
+    /// Sends probes of both sides of each mobile host for some time, and waits as long as they may take.
+    fn send_probes(&mut self) -> Result<(), Violation> {
         for _ in 0..10 {
             for mobile in 0..self.setting.mobiles {
                 self.echo(mobile, 0);
@@ -143,7 +145,18 @@ impl World {
             }
             self.wait(Duration::from_secs(1))?;
         }
-        self.wait(HEALING)?;
+        self.wait(HEALING)
+    }
+
+    /// Checks that each mobile host reaches the fixed host and is reached.
+    fn check_probes(&mut self) -> Result<(), Violation> {
+        if self.network.is_readdressed() {
+            // An idle host notices by datagrams without an answer that it must search for the gateway.
+            self.send_probes()?;
+        }
+        // A host may notice only by the first ones that the other end has lost its state.
+        let begun = self.now + NOTICING;
+        self.send_probes()?;
         let is_lost = |probe: &&Probe| probe.sent >= begun && !probe.answered;
         let lost = self.probes.iter().find(is_lost).map(|lost| {
             let (side, mobile) = (lost.side, lost.mobile);

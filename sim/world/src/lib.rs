@@ -17,6 +17,9 @@ mod acts;
 mod crossing;
 mod flow;
 mod heal;
+mod mounts;
+mod mounts_acts;
+mod mounts_heal;
 mod network;
 mod oracle;
 mod path;
@@ -33,6 +36,7 @@ mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+pub use mounts::DiskFault;
 pub use oracle::Violation;
 pub use setting::Setting;
 pub use shrink::shrink;

@@ -57,6 +57,8 @@ pub(crate) struct Network {
     places: Vec<Place>,
     /// Process that has the gateway's address.
     pub(crate) gateway: usize,
+    /// Number of times that this address has changed.
+    readdressed: u8,
     recorded: VecDeque<Datagram>,
     /// Bytes from and to the victim's address.
     pub(crate) from_victim: u64,
@@ -70,11 +72,27 @@ impl Network {
         Self {
             places: Vec::new(),
             gateway: 0,
+            readdressed: 0,
             recorded: VecDeque::new(),
             from_victim: 0,
             to_victim: 0,
             sent: 0,
         }
+    }
+
+    /// Returns the address of the gateway.
+    pub(crate) fn gateway_address(&self) -> HopAddress {
+        gateway_at(self.readdressed)
+    }
+
+    /// Returns true if the gateway has another address than at the start.
+    pub(crate) fn is_readdressed(&self) -> bool {
+        self.readdressed > 0
+    }
+
+    /// Gives the gateway another address.
+    pub(crate) fn readdress(&mut self) {
+        self.readdressed = (self.readdressed + 1) % 100;
     }
 
     /// Adds a place for a process that is a mobile host.
@@ -99,7 +117,7 @@ impl Network {
     /// Returns the source address of a datagram of a mobile host; a translator learns of it.
     pub(crate) fn source(&mut self, process: usize) -> HopAddress {
         match self.place(process) {
-            None => gateway(),
+            None => self.gateway_address(),
             Some(place) => {
                 if !place.is_bound {
                     place.is_bound = true;
@@ -112,7 +130,7 @@ impl Network {
 
     /// Returns the process that gets datagrams for an address.
     pub(crate) fn owner(&self, address: HopAddress) -> Option<usize> {
-        if address == gateway() {
+        if address == self.gateway_address() {
             return Some(self.gateway);
         }
         let mut places = self.places.iter();
@@ -144,9 +162,13 @@ impl Network {
     }
 }
 
-/// Returns the address of the gateway.
+/// Returns the address of the gateway at the start.
 pub(crate) fn gateway() -> HopAddress {
-    SocketAddr::from(([192, 0, 2, 100], 5_000)).into()
+    gateway_at(0)
+}
+
+fn gateway_at(readdressed: u8) -> HopAddress {
+    SocketAddr::from(([192, 0, 2, 100 + readdressed], 5_000)).into()
 }
 
 /// Returns the address of a host that takes no part, and never answers.

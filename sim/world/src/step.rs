@@ -2,107 +2,177 @@
 
 use std::fmt;
 
+use mount::OpenFlags;
+use programs::Action;
 use units::Duration;
 
+use crate::mounts::DiskFault;
 use crate::tape::PIECE;
 
-/// One step: an action of an application, a change of the network, a fault, or an act of an attacker.
-///
-/// `mobile`, `process` and `connection` are indices that count modulo the number of existing ones; `side` is 0 at the
-/// mobile host and 1 at the fixed host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the fields are named after their meaning")]
-pub enum Step {
+/// Defines all steps: each has its documentation, its name, its fields with the bytes that they are decoded from, and
+/// the sentence that describes it. The place in the table is the kind of a step on tapes, so a new step comes last.
+macro_rules! steps {
+    ($bytes:ident: $(
+        $(#[$doc:meta])*
+        $name:ident $({ $($field:ident: $type:ty = $value:expr,)+ })? => $text:literal $(, $word:expr)*;
+    )+) => {
+        /// One step: an action of an application, a change of the network, a fault, or an act of an attacker.
+        ///
+        /// `mobile`, `process` and `connection` are indices that count modulo the number of existing ones; `side` is 0
+        /// at the mobile host and 1 at the fixed host.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "the fields are named after their meaning")]
+        pub enum Step {
+            $($(#[$doc])* $name $({ $($field: $type,)+ })?,)+
+        }
+
+        /// Decoders of all kinds.
+        const DECODERS: &[fn(Fields) -> Step] = &[
+            $(|$bytes| { let _ = $bytes; Step::$name $({ $($field: $value,)+ })? },)+
+        ];
+
+        impl fmt::Display for Step {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match *self {
+                    $(Self::$name $({ $($field,)+ })? => write!(out, $text $(, $word)*),)+
+                }
+            }
+        }
+    };
+}
+
+steps! { bytes:
     /// Time passes.
-    Wait { time: Duration },
+    Wait { time: Duration = bytes.time(), } => "{time} pass";
     /// A mobile host sends an echo request to a fixed host, or is sent one.
-    Echo { mobile: u8, side: u8 },
+    Echo { mobile: u8 = bytes.who(), side: u8 = bytes.side(), }
+        => "mobile {mobile}: an echo request from {}", end(side);
     /// An application opens a TCP connection from one side.
-    Open { mobile: u8, side: u8 },
+    Open { mobile: u8 = bytes.who(), side: u8 = bytes.side(), }
+        => "mobile {mobile}: {} opens a connection", end(side);
     /// An application writes.
     Write {
-        connection: u8,
-        side: u8,
-        bytes: u32,
-    },
+        connection: u8 = bytes.who(),
+        side: u8 = bytes.side(),
+        bytes: u32 = u32::from(bytes.second()) << (bytes.byte(6) % 3),
+    } => "connection {connection}: {} writes {bytes} bytes", end(side);
     /// An application closes its direction.
-    Finish { connection: u8, side: u8 },
+    Finish { connection: u8 = bytes.who(), side: u8 = bytes.side(), }
+        => "connection {connection}: {} closes its direction", end(side);
     /// An application resets its connection.
-    Reset { connection: u8, side: u8 },
+    Reset { connection: u8 = bytes.who(), side: u8 = bytes.side(), }
+        => "connection {connection}: {} resets it", end(side);
     /// An application stops reading, or reads again.
-    Read {
-        connection: u8,
-        side: u8,
-        reads: bool,
-    },
+    Read { connection: u8 = bytes.who(), side: u8 = bytes.side(), reads: bool = bytes.flag(4), }
+        => "connection {connection}: {} {}", end(side), either(reads, "reads again", "stops reading");
     /// The share of datagrams that are lost, as a part of 256; directions: bit 0 up, bit 1 down.
-    Loss {
-        mobile: u8,
-        directions: u8,
-        share: u8,
-    },
+    Loss { mobile: u8 = bytes.who(), directions: u8 = bytes.directions(), share: u8 = bytes.byte(2), }
+        => "mobile {mobile}: {:.1} % are lost, {}", percent(share), way(directions);
     /// Nothing comes through for a time.
-    Fade {
-        mobile: u8,
-        directions: u8,
-        time: Duration,
-    },
+    Fade { mobile: u8 = bytes.who(), directions: u8 = bytes.directions(), time: Duration = bytes.time(), }
+        => "mobile {mobile}: a fade of {time}, {}", way(directions);
     /// Another delay, with jitter that reorders.
-    Delay {
-        mobile: u8,
-        delay: Duration,
-        jitter: Duration,
-    },
+    Delay { mobile: u8 = bytes.who(), delay: Duration = bytes.delay(), jitter: Duration = bytes.jitter(), }
+        => "mobile {mobile}: a delay of {delay} with a jitter of {jitter}";
     /// Another rate, in bit/s.
-    Rate { mobile: u8, rate: u32 },
+    Rate { mobile: u8 = bytes.who(), rate: u32 = 9_600 << (bytes.byte(2) % 14), }
+        => "mobile {mobile}: a rate of {rate} bit/s";
     /// The share of datagrams that arrive twice, as a part of 256.
-    Duplicate { mobile: u8, share: u8 },
+    Duplicate { mobile: u8 = bytes.who(), share: u8 = bytes.byte(2), }
+        => "mobile {mobile}: {:.1} % arrive twice", percent(share);
     /// The share of datagrams that arrive with an error, as a part of 256.
-    Corrupt { mobile: u8, share: u8 },
+    Corrupt { mobile: u8 = bytes.who(), share: u8 = bytes.byte(2) % 64, }
+        => "mobile {mobile}: {:.1} % arrive with an error", percent(share);
     /// Another MTU of the path, which routers report or not.
-    Mtu {
-        mobile: u8,
-        mtu: u16,
-        is_reported: bool,
-    },
+    Mtu { mobile: u8 = bytes.who(), mtu: u16 = bytes.mtu(), is_reported: bool = bytes.flag(4), }
+        => "mobile {mobile}: an MTU of {mtu}, {}", either(is_reported, "reported", "not reported");
     /// The translator gives the mobile host another port.
-    Rebind { mobile: u8 },
+    Rebind { mobile: u8 = bytes.who(), } => "mobile {mobile}: its translator changes its port";
     /// The translator forgets the mobile host until it sends again.
-    Forget { mobile: u8 },
+    Forget { mobile: u8 = bytes.who(), } => "mobile {mobile}: its translator forgets it";
     /// The mobile host gets another address; it notices or not.
-    Move { mobile: u8, is_noticed: bool },
+    Move { mobile: u8 = bytes.who(), is_noticed: bool = bytes.flag(2), }
+        => "mobile {mobile}: gets another address, {}", either(is_noticed, "noticed", "not noticed");
     /// A daemon is killed after so many more outputs, and starts again after a time.
-    Kill {
-        process: u8,
-        outputs: u8,
-        downtime: Duration,
-    },
+    Kill { process: u8 = bytes.who(), outputs: u8 = bytes.byte(6), downtime: Duration = bytes.time(), }
+        => "process {process}: is killed after {outputs} outputs, for {downtime}";
     /// A daemon does not run for a time.
-    Pause { process: u8, time: Duration },
+    Pause { process: u8 = bytes.who(), time: Duration = bytes.time(), } => "process {process}: is paused for {time}";
     /// A daemon's wall clock jumps, by seconds.
-    Clock { process: u8, seconds: i32 },
+    Clock { process: u8 = bytes.who(), seconds: i32 = bytes.seconds(), }
+        => "process {process}: its clock is {seconds} s off";
     /// A second host with the key of the mobile host runs for a time.
-    Clone { mobile: u8, time: Duration },
+    Clone { mobile: u8 = bytes.who(), time: Duration = bytes.time(), }
+        => "mobile {mobile}: a second host has its key for {time}";
     /// The gateway's address goes to the other gateway.
-    FailOver,
+    FailOver => "the gateway's address goes to the other gateway";
     /// An attacker on the path sends the next datagrams of the mobile host from a victim's address.
-    Redirect { mobile: u8, count: u8 },
+    Redirect { mobile: u8 = bytes.who(), count: u8 = bytes.byte(2) % 8 + 1, }
+        => "mobile {mobile}: its next {count} datagrams come from a victim's address";
     /// An attacker sends recorded datagrams again, from their own or from the victim's address.
-    Replay { count: u8, from_victim: bool },
+    Replay { count: u8 = bytes.byte(2) % 64 + 1, from_victim: bool = bytes.flag(4), }
+        => "{count} recorded datagrams arrive again, from {}",
+            either(from_victim, "the victim's address", "their own addresses");
     /// An attacker sends forged datagrams to the gateway or a mobile host.
-    Forge { process: u8, count: u8, kind: u8 },
+    Forge { process: u8 = bytes.who(), count: u8 = bytes.byte(2), kind: u8 = bytes.byte(7), }
+        => "process {process}: {count} forged datagrams of kind {kind}";
     /// A peer with a valid key sends frames with arbitrary content.
-    Hostile { count: u8, kind: u8 },
+    Hostile { count: u8 = bytes.byte(2), kind: u8 = bytes.byte(7), }
+        => "the hostile peer sends {count} frames of kind {kind}";
     /// A forged report of the network arrives: a path MTU, or a refused port.
-    Report { process: u8, mtu: u16 },
+    Report { process: u8 = bytes.who(), mtu: u16 = bytes.first(), }
+        => "process {process}: a forged report, path MTU {mtu}";
     /// A daemon says goodbye and stops, and starts again after a time.
-    Leave { process: u8, downtime: Duration },
+    Leave { process: u8 = bytes.who(), downtime: Duration = bytes.time(), }
+        => "process {process}: stops, for {downtime}";
     /// All faults of one mobile host's path end.
-    Calm { mobile: u8 },
+    Calm { mobile: u8 = bytes.who(), } => "mobile {mobile}: all faults of its path end";
+    /// A program of the mobile host acts on the files of the fixed host, which are mounted at the first such step.
+    Act { mobile: u8 = bytes.who(), action: Action = bytes.action(), }
+        => "mobile {mobile}: a program does {action:?}";
+    /// A signal interrupts the program of the mobile host.
+    Interrupt { mobile: u8 = bytes.who(), } => "mobile {mobile}: a signal interrupts its program";
+    /// The mount of the mobile host is killed, and made again.
+    Remount { mobile: u8 = bytes.who(), } => "mobile {mobile}: its mount is killed and made again";
+    /// The server of files crashes, loses what is not stable, and serves again after a time.
+    ServerCrash { downtime: Duration = bytes.time(), } => "the server of files crashes, for {downtime}";
+    /// The server of files does not answer for a time.
+    ServerPause { time: Duration = bytes.time(), } => "the server of files is paused for {time}";
+    /// The server refuses the next calls of a kind: its disk is full or defective.
+    ServerRefuses { fault: DiskFault = bytes.disk_fault(), calls: u8 = bytes.byte(3), }
+        => "the server of files refuses {calls} calls: {fault:?}";
+    /// The server is slow, postpones calls, cuts transfers short, and executes copies of calls.
+    ServerStruggles { share: u8 = bytes.byte(2) / 2, delay: Duration = Duration::from_millis(bytes.byte(3).into()), }
+        => "the server of files struggles with {:.1} % of the calls, for up to {delay}", percent(share);
+    /// The server gives false answers of a kind.
+    ServerLies { kind: u8 = bytes.byte(2), } => "the server of files lies, kind {kind}";
+    /// The server replaces a file of the mobile host by another one with the same name.
+    Replace { mobile: u8 = bytes.who(), name: u8 = bytes.byte(2), }
+        => "mobile {mobile}: the server replaces file {name} by another one";
+    /// All faults of the server end.
+    ServerCalm => "all faults of the server of files end";
+    /// The mobile host goes to another network: its address, delay, rate and MTU change at once, noticed or not.
+    Route {
+        mobile: u8 = bytes.who(),
+        delay: Duration = Duration::from_millis(1 << (bytes.byte(2) % 11)),
+        rate: u32 = 64_000 << (bytes.byte(3) % 11),
+        mtu: u16 = 1_280 + u16::from(bytes.byte(4)) % 221,
+        is_noticed: bool = bytes.flag(5),
+    } => "mobile {mobile}: another network with {delay}, {rate} bit/s and an MTU of {mtu}, {}",
+        either(is_noticed, "noticed", "not noticed");
+    /// The gateway gets another address; those who ask for it learn it.
+    Readdress => "the gateway gets another address";
 }
 
 /// Number of kinds of steps.
-pub(crate) const KINDS: u8 = 29;
+pub(crate) const KINDS: u8 = DECODERS.len() as u8;
+
+impl Step {
+    /// Returns the step that these bytes mean. All bytes mean one.
+    pub(crate) fn decode(bytes: [u8; PIECE]) -> Self {
+        DECODERS[usize::from(bytes[0] % KINDS)](Fields(bytes))
+    }
+}
 
 /// Returns a time from 1 ms to 7 days, distributed logarithmically.
 fn time(number: u16) -> Duration {
@@ -111,7 +181,7 @@ fn time(number: u16) -> Duration {
     Duration::from_millis((1 << octave) + (part << octave) / OCTAVE)
 }
 
-/// The bytes of a step after its kind.
+/// The bytes of a step; the first one is its kind.
 #[derive(Clone, Copy)]
 struct Fields([u8; PIECE]);
 
@@ -123,6 +193,11 @@ impl Fields {
     /// Returns a byte that is not part of a 16-bit field, or the low one of one.
     fn byte(self, place: usize) -> u8 {
         self.0[place]
+    }
+
+    /// Returns true if the byte is even.
+    fn flag(self, place: usize) -> bool {
+        self.0[place] & 1 == 0
     }
 
     fn first(self) -> u16 {
@@ -141,6 +216,60 @@ impl Fields {
         time(self.first())
     }
 
+    fn delay(self) -> Duration {
+        Duration::from_millis(u64::from(self.first() % 2_000))
+    }
+
+    fn jitter(self) -> Duration {
+        Duration::from_millis(u64::from(self.second() % 100))
+    }
+
+    fn mtu(self) -> u16 {
+        576 + self.first() % 925
+    }
+
+    fn seconds(self) -> i32 {
+        (i32::from(self.first() as i16) << 16) >> (self.0[6] % 32)
+    }
+
+    fn disk_fault(self) -> DiskFault {
+        let kind = usize::from(self.0[2]) % DiskFault::ALL.len();
+        DiskFault::ALL[kind]
+    }
+
+    fn action(self) -> Action {
+        let (name, open) = (usize::from(self.0[3]), usize::from(self.0[3]));
+        let flags = OpenFlags {
+            exclusive: self.0[4] & 1 != 0,
+            truncate: self.0[4] & 2 != 0,
+        };
+        let size = u64::from(self.0[5]) * 40;
+        match self.0[2] % 16 {
+            0 | 1 => Action::Create { name, flags },
+            2 => Action::Open {
+                name,
+                truncates: self.0[4] & 3 == 3,
+            },
+            3 => Action::Remove { name },
+            4 => Action::Rename {
+                name,
+                to: usize::from(self.0[4]),
+            },
+            5 => Action::List,
+            6 => Action::Resize { name, size },
+            7 => Action::Read { open },
+            8 => Action::Attributes { open },
+            9 | 10 => Action::Synchronize { open },
+            11 => Action::Close { open },
+            _ => Action::Write {
+                open,
+                offset: u64::from(self.0[5]) * 47,
+                length: usize::from(self.0[6]) * 16 + 1,
+                appends: self.0[4] & 1 != 0,
+            },
+        }
+    }
+
     fn directions(self) -> u8 {
         match self.0[4] % 4 {
             0 => 3,
@@ -149,137 +278,12 @@ impl Fields {
     }
 }
 
-impl Step {
-    /// Returns the step that these bytes mean. All bytes mean one.
-    pub(crate) fn decode(bytes: [u8; PIECE]) -> Self {
-        let fields = Fields(bytes);
-        match bytes[0] % KINDS {
-            kind @ 0..=6 => Self::usual(kind, fields),
-            kind @ 7..=16 => Self::network(kind, fields),
-            kind => Self::other(kind, fields),
-        }
-    }
-
-    /// Returns a step that is no fault.
-    fn usual(kind: u8, fields: Fields) -> Self {
-        let (mobile, connection, side) = (fields.who(), fields.who(), fields.side());
-        match kind {
-            0 => Self::Wait {
-                time: fields.time(),
-            },
-            1 => Self::Echo { mobile, side },
-            2 => Self::Open { mobile, side },
-            3 => Self::Write {
-                connection,
-                side,
-                bytes: u32::from(fields.second()) << (fields.byte(6) % 3),
-            },
-            4 => Self::Finish { connection, side },
-            5 => Self::Reset { connection, side },
-            _ => Self::Read {
-                connection,
-                side,
-                reads: fields.byte(4) & 1 == 0,
-            },
-        }
-    }
-
-    /// Returns a fault of the network.
-    fn network(kind: u8, fields: Fields) -> Self {
-        let (mobile, share, directions) = (fields.who(), fields.byte(2), fields.directions());
-        match kind {
-            7 => Self::Loss {
-                mobile,
-                directions,
-                share,
-            },
-            8 => Self::Fade {
-                mobile,
-                directions,
-                time: fields.time(),
-            },
-            9 => Self::Delay {
-                mobile,
-                delay: Duration::from_millis(u64::from(fields.first() % 2_000)),
-                jitter: Duration::from_millis(u64::from(fields.second() % 100)),
-            },
-            10 => Self::Rate {
-                mobile,
-                rate: 9_600 << (share % 14),
-            },
-            11 => Self::Duplicate { mobile, share },
-            12 => Self::Corrupt {
-                mobile,
-                share: share % 64,
-            },
-            13 => Self::Mtu {
-                mobile,
-                mtu: 576 + fields.first() % 925,
-                is_reported: fields.byte(4) & 1 == 0,
-            },
-            14 => Self::Rebind { mobile },
-            15 => Self::Forget { mobile },
-            _ => Self::Move {
-                mobile,
-                is_noticed: share & 1 == 0,
-            },
-        }
-    }
-
-    /// Returns a fault of a process, or an act of an attacker.
-    fn other(kind: u8, fields: Fields) -> Self {
-        let (mobile, process, count) = (fields.who(), fields.who(), fields.byte(2));
-        match kind {
-            17 => Self::Kill {
-                process,
-                outputs: fields.byte(6),
-                downtime: fields.time(),
-            },
-            18 => Self::Pause {
-                process,
-                time: fields.time(),
-            },
-            19 => Self::Clock {
-                process,
-                seconds: (i32::from(fields.first() as i16) << 16) >> (fields.byte(6) % 32),
-            },
-            20 => Self::Clone {
-                mobile,
-                time: fields.time(),
-            },
-            21 => Self::FailOver,
-            22 => Self::Redirect {
-                mobile,
-                count: count % 8 + 1,
-            },
-            23 => Self::Replay {
-                count: count % 64 + 1,
-                from_victim: fields.byte(4) & 1 == 0,
-            },
-            24 => Self::Forge {
-                process,
-                count,
-                kind: fields.byte(7),
-            },
-            25 => Self::Hostile {
-                count,
-                kind: fields.byte(7),
-            },
-            26 => Self::Report {
-                process,
-                mtu: fields.first(),
-            },
-            27 => Self::Leave {
-                process,
-                downtime: fields.time(),
-            },
-            _ => Self::Calm { mobile },
-        }
-    }
+fn percent(share: u8) -> f64 {
+    f64::from(share) / 2.56
 }
 
-/// Names of the directions of a path.
-fn directions_name(directions: u8) -> &'static str {
+/// Returns the name of the directions of a path.
+fn way(directions: u8) -> &'static str {
     match directions {
         1 => "up",
         2 => "down",
@@ -287,168 +291,10 @@ fn directions_name(directions: u8) -> &'static str {
     }
 }
 
-fn end_name(side: u8) -> &'static str {
-    if side == 0 {
-        "the mobile host"
-    } else {
-        "the fixed host"
-    }
+fn end(side: u8) -> &'static str {
+    either(side == 0, "the mobile host", "the fixed host")
 }
 
-impl fmt::Display for Step {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Wait { time } => write!(out, "{time} pass"),
-            Self::Echo { mobile, side } => {
-                let from = end_name(side);
-                write!(out, "mobile {mobile}: an echo request from {from}")
-            }
-            Self::Open { mobile, side } => {
-                write!(
-                    out,
-                    "mobile {mobile}: {} opens a connection",
-                    end_name(side)
-                )
-            }
-            Self::Write {
-                connection,
-                side,
-                bytes,
-            } => {
-                let end = end_name(side);
-                write!(out, "connection {connection}: {end} writes {bytes} bytes")
-            }
-            Self::Finish { connection, side } => {
-                let end = end_name(side);
-                write!(out, "connection {connection}: {end} closes its direction")
-            }
-            Self::Reset { connection, side } => {
-                write!(out, "connection {connection}: {} resets it", end_name(side))
-            }
-            Self::Read {
-                connection,
-                side,
-                reads,
-            } => {
-                let action = if reads {
-                    "reads again"
-                } else {
-                    "stops reading"
-                };
-                write!(out, "connection {connection}: {} {action}", end_name(side))
-            }
-            _ => self.fmt_fault(out),
-        }
-    }
-}
-
-impl Step {
-    /// Writes a fault in words.
-    fn fmt_fault(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = |share: u8| f64::from(share) / 2.56;
-        match *self {
-            Self::Loss {
-                mobile,
-                directions,
-                share,
-            } => {
-                let (way, share) = (directions_name(directions), percent(share));
-                write!(out, "mobile {mobile}: {share:.1} % are lost, {way}")
-            }
-            Self::Fade {
-                mobile,
-                directions,
-                time,
-            } => {
-                let way = directions_name(directions);
-                write!(out, "mobile {mobile}: a fade of {time}, {way}")
-            }
-            Self::Delay {
-                mobile,
-                delay,
-                jitter,
-            } => write!(
-                out,
-                "mobile {mobile}: a delay of {delay} with a jitter of {jitter}"
-            ),
-            Self::Rate { mobile, rate } => write!(out, "mobile {mobile}: a rate of {rate} bit/s"),
-            Self::Duplicate { mobile, share } => {
-                write!(out, "mobile {mobile}: {:.1} % arrive twice", percent(share))
-            }
-            Self::Corrupt { mobile, share } => {
-                let share = percent(share);
-                write!(out, "mobile {mobile}: {share:.1} % arrive with an error")
-            }
-            Self::Mtu {
-                mobile,
-                mtu,
-                is_reported,
-            } => {
-                let not = if is_reported { "" } else { "not " };
-                write!(out, "mobile {mobile}: an MTU of {mtu}, {not}reported")
-            }
-            Self::Rebind { mobile } => {
-                write!(out, "mobile {mobile}: its translator changes its port")
-            }
-            Self::Forget { mobile } => write!(out, "mobile {mobile}: its translator forgets it"),
-            Self::Move { mobile, is_noticed } => {
-                let not = if is_noticed { "" } else { "not " };
-                write!(out, "mobile {mobile}: gets another address, {not}noticed")
-            }
-            Self::Calm { mobile } => write!(out, "mobile {mobile}: all faults of its path end"),
-            _ => self.fmt_process(out),
-        }
-    }
-
-    /// Writes a fault of a process or an act of an attacker in words.
-    fn fmt_process(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Kill {
-                process,
-                outputs,
-                downtime,
-            } => write!(
-                out,
-                "process {process}: is killed after {outputs} outputs, for {downtime}"
-            ),
-            Self::Pause { process, time } => write!(out, "process {process}: is paused for {time}"),
-            Self::Clock { process, seconds } => {
-                write!(out, "process {process}: its clock is {seconds} s off")
-            }
-            Self::Clone { mobile, time } => {
-                write!(out, "mobile {mobile}: a second host has its key for {time}")
-            }
-            Self::FailOver => write!(out, "the gateway's address goes to the other gateway"),
-            Self::Redirect { mobile, count } => write!(
-                out,
-                "mobile {mobile}: its next {count} datagrams come from a victim's address"
-            ),
-            Self::Replay { count, from_victim } => {
-                let from = if from_victim {
-                    "the victim's address"
-                } else {
-                    "their own addresses"
-                };
-                write!(out, "{count} recorded datagrams arrive again, from {from}")
-            }
-            Self::Forge {
-                process,
-                count,
-                kind,
-            } => write!(
-                out,
-                "process {process}: {count} forged datagrams of kind {kind}"
-            ),
-            Self::Hostile { count, kind } => {
-                write!(out, "the hostile peer sends {count} frames of kind {kind}")
-            }
-            Self::Report { process, mtu } => {
-                write!(out, "process {process}: a forged report, path MTU {mtu}")
-            }
-            Self::Leave { process, downtime } => {
-                write!(out, "process {process}: stops, for {downtime}")
-            }
-            _ => Ok(()),
-        }
-    }
+fn either(is_first: bool, first: &'static str, second: &'static str) -> &'static str {
+    if is_first { first } else { second }
 }

@@ -124,7 +124,7 @@ pub(crate) fn forged(kind: u8, network: &Network, stream: &mut RandomStream) -> 
             bytes = vec![0; stream.below(1_500) as usize];
             stream.fill(&mut bytes);
         }
-        // A whole one would be no forgery.
+        // A whole one would be a copy, and no forgery.
         1 => bytes.truncate(stream.below(bytes.len().max(1) as u64) as usize),
         // What follows is a field that the hosts do not check.
         2 => {

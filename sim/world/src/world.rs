@@ -11,7 +11,8 @@ use wire::flow::Ends;
 use wire::packet::Packet;
 
 use crate::flow::Flow;
-use crate::network::{Datagram, Network, gateway};
+use crate::mounts::Files;
+use crate::network::{Datagram, Network};
 use crate::oracle::{Ages, Numbers, Violation, fnv};
 use crate::path::Path;
 use crate::probes::Probes;
@@ -54,6 +55,8 @@ pub(crate) enum Event {
     /// The side that opened a split connection sends its SYN so many times more if that is not answered.
     Repeats(usize, u32),
     Minute,
+    /// A silence of the server of files ends.
+    ServerAnswers,
 }
 
 /// Everything that is counted and checked.
@@ -79,6 +82,8 @@ pub(crate) struct World {
     pub(crate) connections: Vec<Connection>,
     pub(crate) probes: Probes,
     pub(crate) hostile: Hostile,
+    /// Server of files and mounts, if any are used.
+    pub(crate) files: Option<Box<Files>>,
     pub(crate) random: RandomStream,
     events: BTreeMap<(Instant, u64), Event>,
     events_scheduled: u64,
@@ -104,6 +109,7 @@ impl World {
             connections: Vec::new(),
             probes: Probes::default(),
             hostile: Hostile::new(&setting, wall),
+            files: None,
             random: RandomStream::named(setting.seed, "faults"),
             events: BTreeMap::new(),
             events_scheduled: 0,
@@ -258,7 +264,7 @@ impl World {
             Output::Seek { peer } => {
                 let found = Input::Found {
                     peer,
-                    at: gateway(),
+                    at: self.network.gateway_address(),
                 };
                 self.inbox.push_back((process, found));
             }
@@ -363,7 +369,8 @@ impl World {
             Connection::Split { .. } => None,
         });
         let own = processes.chain(connections).fold(event, earlier);
-        earlier(own, self.hostile.poll_timeout())
+        let files = self.files.as_ref().and_then(|files| files.poll_timeout());
+        earlier(earlier(own, self.hostile.poll_timeout()), files)
     }
 
     /// Lets time pass.
@@ -390,6 +397,7 @@ impl World {
                 Event::Starts(process) => self.start(process),
                 Event::Ends(process) => self.processes[process].kill(),
                 Event::Repeats(number, left) => self.ask(number, left),
+                Event::ServerAnswers => self.server_answers(),
                 Event::Minute => {
                     (0..self.processes.len()).for_each(|process| self.read_clock(process));
                     self.schedule(MINUTE, Event::Minute);
@@ -423,6 +431,7 @@ impl World {
                 }
             });
         }
+        self.act_on_mounts();
         if self.hostile.poll_timeout().is_some_and(|at| at <= now) {
             self.hostile.handle_timeout(now);
             self.drain_hostile();

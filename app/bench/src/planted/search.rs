@@ -143,8 +143,8 @@ fn of_name(name: &str) -> Result<Try, Failure> {
             outcome.map_err(|violation| first_line(&violation.to_string()))
         }));
     }
-    let target = fuzz::TARGETS.iter().find(|target| target.name == name);
-    let target = target.ok_or_else(|| Failure::Found(format!("no search '{name}'")))?;
+    let target = fuzz::TARGETS.iter().find(|known| known.name == name);
+    let target = *target.ok_or_else(|| Failure::Found(format!("no search '{name}'")))?;
     Ok(Box::new(move |seed| {
         let bytes = fuzz::draw(target.name, seed);
         catch_unwind(|| (target.run)(&bytes)).map_err(|panic| {

@@ -1,29 +1,16 @@
 //! Two hosts, a server and the network between them, with a clock.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use bytes::Bytes;
-use files::{Client, ServerLimits};
+use files::ServerLimits;
 use fileserver::{Peer, Server};
-use machine::{Machine, RandomStream, Step, earlier};
-use mount::{
-    Answer, Caller, Config, FileSystem, Input, Memory, Node, Operation, Output, Request, RequestId,
-    Tape,
-};
+use machine::{Machine, RandomStream, earlier};
+use mount::{Config, Memory, Tape};
+use programs::{Action, Ground, Host, Output, Programs, Reference};
 use simulator::testing::{Clock, Next};
 use units::{Duration, Instant, Probability};
 
 /// Longer than any request may take.
 const PATIENCE: Duration = Duration::from_secs(3_600);
-
-/// A host: its mount and its file client.
-pub(super) struct Host {
-    pub(super) system: FileSystem,
-    pub(super) client: Client,
-    answers: BTreeMap<RequestId, Answer>,
-    /// Inputs and outputs of the mount.
-    pub(super) tape: Tape,
-}
 
 enum Arrival {
     AtServer(Bytes),
@@ -32,11 +19,12 @@ enum Arrival {
 
 pub(super) struct World {
     pub(super) hosts: [Host; 2],
+    programs: [Programs; 2],
+    pub(super) reference: Reference,
     pub(super) server: Server,
     clock: Clock<(usize, Arrival)>,
     loss: Probability,
     chance: RandomStream,
-    requests: u64,
 }
 
 pub(super) fn config(root: nfs::FileHandle) -> Config {
@@ -52,26 +40,24 @@ impl World {
     pub(super) fn new(seed: u8) -> Self {
         let server = Server::new(fileserver::Config::default()).expect("a configuration");
         let host = |number: u64| {
-            let rpc = rpc::Client::new(rpc::Config::default(), number).expect("a configuration");
             let files = files::Config {
                 block: files::BlockSize::Fixed(2_048),
                 ..files::Config::default()
             };
-            Host {
-                system: FileSystem::new(&config(server.root())),
-                client: Client::new(files, ServerLimits::default(), rpc, number)
-                    .expect("a configuration"),
-                answers: BTreeMap::new(),
-                tape: Tape::default(),
-            }
+            let (mount, limits) = (config(server.root()), ServerLimits::default());
+            let host = Host::new(&mount, files, limits, rpc::Config::default(), number);
+            let mut host = host.expect("a configuration");
+            host.tape = Some(Tape::default());
+            host
         };
         Self {
             hosts: [host(1), host(2)],
+            programs: [Programs::new(0), Programs::new(1)],
+            reference: Reference::new(""),
             server,
             clock: Clock::new(Instant::from_millis(1_000)),
             loss: Probability::ratio(u64::from(seed % 16), 100),
             chance: RandomStream::named(seed.into(), "way"),
-            requests: 0,
         }
     }
 
@@ -93,72 +79,41 @@ impl World {
         }
     }
 
-    fn tell_mount(&mut self, number: usize, input: Input) {
-        let mut inputs = VecDeque::from([input]);
-        while let Some(input) = inputs.pop_front() {
-            let host = &mut self.hosts[number];
-            host.tape.record(Step::Input(self.clock.now, input.clone()));
-            host.system.handle_input(self.clock.now, input);
-            self.drain_mount(number, &mut inputs);
-        }
-    }
-
-    fn drain_mount(&mut self, number: usize, inputs: &mut VecDeque<Input>) {
-        let host = &mut self.hosts[number];
-        let mut asked = Vec::new();
-        while let Some(output) = host.system.poll_output() {
-            host.tape.record(Step::Output(output.clone()));
-            match output {
-                Output::Answer(request, answer) => {
-                    let before = host.answers.insert(request, answer);
-                    assert!(before.is_none(), "{request:?} was answered twice");
-                }
-                Output::ReadGroups { request, .. } => inputs.push_back(Input::Groups {
-                    request,
-                    groups: vec![4, 5],
-                }),
-                Output::ReadSignals {
-                    interrupt, waiting, ..
-                } => inputs.push_back(Input::Signals {
-                    interrupt,
-                    waiting,
-                    wants_to_end: true,
-                }),
-                Output::Files(request) => asked.push(files::Input::Request(request)),
-                Output::Cancel(ticket) => asked.push(files::Input::Cancel(ticket)),
-                Output::ForgetAttributes(_) => {}
-                Output::Log(fault) => panic!("the server is honest: {fault}"),
+    /// Lets the programs of a host go on, and sends what the host has to send.
+    fn go_on(&mut self, number: usize) {
+        self.with_programs(number, Programs::go_on);
+        let host = &self.hosts[number];
+        assert!(
+            host.logged.is_empty(),
+            "the server is honest: {:?}",
+            host.logged
+        );
+        while let Some(output) = self.hosts[number].poll_output() {
+            if let Output::Send(bytes) = output {
+                self.send(number, Arrival::AtServer(bytes));
             }
         }
-        for input in asked {
-            self.tell_client(number, input);
-        }
     }
 
-    fn tell_client(&mut self, number: usize, input: files::Input) {
-        self.hosts[number]
-            .client
-            .handle_input(self.clock.now, input);
-        self.drain_client(number);
-    }
-
-    fn drain_client(&mut self, number: usize) {
-        while let Some(output) = self.hosts[number].client.poll_output() {
-            match output {
-                files::Output::Send(bytes) => self.send(number, Arrival::AtServer(bytes)),
-                files::Output::Answer(answer) => self.tell_mount(number, Input::Files(answer)),
-                files::Output::Silent { .. }
-                | files::Output::Answering { .. }
-                | files::Output::Reconnect => {}
-            }
+    fn with_programs(
+        &mut self,
+        number: usize,
+        act: impl FnOnce(&mut Programs, &mut Ground<'_>) -> Result<(), programs::Broken>,
+    ) {
+        let mut ground = Ground {
+            now: self.clock.now,
+            host: &mut self.hosts[number],
+            reference: &mut self.reference,
+            server: &self.server,
+        };
+        if let Err(broken) = act(&mut self.programs[number], &mut ground) {
+            panic!("{broken}");
         }
     }
 
     /// Runs the next event until `end`. Returns false if there is none.
     fn step(&mut self, end: Instant) -> bool {
-        let hosts = self.hosts.iter();
-        let timers = hosts.map(|host| (host.client.poll_timeout(), host.system.poll_timeout()));
-        let timers = timers.map(|(client, system)| earlier(client, system));
+        let timers = self.hosts.iter().map(Host::poll_timeout);
         let deadline = timers.fold(self.server.poll_timeout(), earlier);
         match self.clock.advance(end, deadline) {
             Next::Event((host, Arrival::AtServer(message))) => {
@@ -166,19 +121,16 @@ impl World {
                 self.tell_server(fileserver::Input::Received { from, message });
             }
             Next::Event((host, Arrival::AtHost(message))) => {
-                self.tell_client(host, files::Input::Received(message));
+                self.hosts[host].receive(self.clock.now, files::Input::Received(message));
+                self.go_on(host);
             }
             Next::End => return false,
             Next::Deadline => {
                 self.server.handle_timeout(self.clock.now);
                 self.drain_server();
                 for number in 0..2 {
-                    self.hosts[number].client.handle_timeout(self.clock.now);
-                    self.drain_client(number);
-                    let host = &mut self.hosts[number];
-                    host.tape.record(Step::Timeout(self.clock.now));
-                    host.system.handle_timeout(self.clock.now);
-                    self.drain_mount(number, &mut VecDeque::new());
+                    self.hosts[number].handle_timeout(self.clock.now);
+                    self.go_on(number);
                 }
             }
         }
@@ -190,60 +142,28 @@ impl World {
         while self.step(end) {}
     }
 
-    pub(super) fn start(&mut self, host: usize, node: Node, operation: Operation) -> RequestId {
-        self.requests += 1;
-        let id = RequestId(self.requests);
-        self.tell_mount(
-            host,
-            Input::Request(Request {
-                id,
-                caller: Caller {
-                    user: 1_000,
-                    group: 1_000,
-                    process: 7,
-                },
-                node,
-                operation,
-            }),
-        );
-        id
+    /// Begins an action of a program.
+    pub(super) fn start(&mut self, host: usize, action: Action) {
+        self.programs[host].act(action);
+        self.go_on(host);
     }
 
-    pub(super) fn end(&mut self, host: usize, id: RequestId) -> Answer {
+    /// Sends a signal to the program of a host.
+    pub(super) fn interrupt(&mut self, host: usize) {
+        self.with_programs(host, Programs::interrupt);
+        self.go_on(host);
+    }
+
+    /// Lets the programs of a host end what they began.
+    pub(super) fn end(&mut self, host: usize) {
         let end = self.clock.now + PATIENCE;
-        while !self.hosts[host].answers.contains_key(&id) {
-            assert!(self.step(end), "{id:?} never ends");
-        }
-        self.hosts[host].answers.remove(&id).expect("just seen")
-    }
-
-    pub(super) fn call(&mut self, host: usize, node: Node, operation: Operation) -> Answer {
-        let id = self.start(host, node, operation);
-        self.end(host, id)
-    }
-
-    /// Looks up a name; `None` if it does not exist.
-    pub(super) fn look_up(&mut self, host: usize, name: &str) -> Option<mount::Found> {
-        match self.call(host, Node::ROOT, Operation::LookUp(name.to_owned().into())) {
-            Answer::Entry(entry) => entry.found,
-            other => panic!("look up {name}: {other:?}"),
+        while let Some((call, _)) = self.programs[host].waiting() {
+            assert!(self.step(end), "{call} never ends");
         }
     }
 
-    pub(super) fn forget(&mut self, host: usize, node: Node) {
-        let forget = Operation::Forget(vec![(node, 1)]);
-        self.tell_mount(
-            host,
-            Input::Request(Request {
-                id: RequestId(0),
-                caller: Caller {
-                    user: 0,
-                    group: 0,
-                    process: 0,
-                },
-                node: Node(0),
-                operation: forget,
-            }),
-        );
+    pub(super) fn act(&mut self, host: usize, action: Action) {
+        self.start(host, action);
+        self.end(host);
     }
 }

@@ -1,0 +1,210 @@
+//! A server of files at the fixed host, the mounts of the mobile hosts, and the programs on them.
+
+use std::collections::BTreeMap;
+
+use files::ServerLimits;
+use fileserver::{FalseAnswer, Fault, Faults, Server};
+use machine::{Machine, earlier};
+use mount::Memory;
+use nfs::{FileHandle, Limits, Procedure, Status, Value};
+use programs::{Host, Programs, Reference};
+use rpc::message::{Call, Reply};
+use rpc::xdr::Reader;
+use units::Instant;
+
+/// First UDP port of the mobile hosts; each new mount has another one.
+const FIRST_PORT: u16 = 10_000;
+/// Bytes of a READ or WRITE, so that no datagram is longer than a packet.
+const BLOCK: u32 = 1_024;
+/// Limit of the written data that a client keeps.
+pub(crate) const DIRTY_LIMIT: u64 = 65_536;
+
+/// Calls that a server's disk refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum DiskFault {
+    FullForData,
+    FullForNames,
+    FullForSizes,
+    DefectiveForData,
+    DefectiveForCommits,
+    DefectiveForReads,
+    DefectiveForNames,
+}
+
+impl DiskFault {
+    /// All kinds.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::FullForData,
+        Self::FullForNames,
+        Self::FullForSizes,
+        Self::DefectiveForData,
+        Self::DefectiveForCommits,
+        Self::DefectiveForReads,
+        Self::DefectiveForNames,
+    ];
+
+    pub(crate) fn refusal(self, calls: u32) -> Fault {
+        let (procedure, status) = match self {
+            Self::FullForData => (Procedure::Write, Status::NoSpace),
+            Self::FullForNames => (Procedure::Create, Status::NoSpace),
+            Self::FullForSizes => (Procedure::SetAttributes, Status::NoSpace),
+            Self::DefectiveForData => (Procedure::Write, Status::InputOutput),
+            Self::DefectiveForCommits => (Procedure::Commit, Status::InputOutput),
+            Self::DefectiveForReads => (Procedure::Read, Status::InputOutput),
+            Self::DefectiveForNames => (Procedure::Rename, Status::InputOutput),
+        };
+        Fault::Refuse {
+            procedure,
+            status,
+            calls,
+        }
+    }
+}
+
+/// False answers of a hostile server.
+pub(crate) const LIES: [FalseAnswer; 9] = [
+    FalseAnswer::SlashNames,
+    FalseAnswer::LongNames,
+    FalseAnswer::CookieLoop,
+    FalseAnswer::EmptyPages,
+    FalseAnswer::HugeFiles,
+    FalseAnswer::HugeCounts,
+    FalseAnswer::TooMuchData,
+    FalseAnswer::NoData,
+    FalseAnswer::LessStable,
+];
+
+/// The mount of a mobile host, and its programs.
+pub(crate) struct Mount {
+    pub(crate) host: Host,
+    pub(crate) programs: Programs,
+    pub(crate) reference: Reference,
+    pub(crate) port: u16,
+    /// File of each WRITE and COMMIT without a reply, by its transaction number.
+    pub(crate) writing: BTreeMap<u32, FileHandle>,
+    /// True if the server had a fault since the mount was made.
+    pub(crate) was_faulty: bool,
+}
+
+impl Mount {
+    pub(crate) fn new(server: &mut Server, mobile: usize, life: u16) -> Self {
+        let directory = format!("mobile{mobile}");
+        let root = server.add_directory(&directory).expect("room");
+        let mount = mount::Config {
+            root,
+            machine: directory.clone(),
+            stamp: 1,
+            memory: Memory::within(&files::Validity::default()),
+        };
+        let files = files::Config {
+            block: files::BlockSize::Fixed(BLOCK),
+            dirty_limit: units::Bytes::new(DIRTY_LIMIT),
+            ..files::Config::default()
+        };
+        let limits = ServerLimits {
+            read: BLOCK,
+            write: BLOCK,
+            directory: BLOCK,
+            ..ServerLimits::default()
+        };
+        let seed = u64::from(life) << 8 | mobile as u64;
+        let host = Host::new(&mount, files, limits, rpc::Config::default(), seed);
+        Self {
+            host: host.expect("a valid configuration"),
+            programs: Programs::new(mobile),
+            reference: Reference::new(&format!("{directory}/")),
+            port: FIRST_PORT + life,
+            writing: BTreeMap::new(),
+            was_faulty: false,
+        }
+    }
+
+    /// Records a call that the host sends.
+    pub(crate) fn sent(&mut self, message: &[u8]) {
+        let Ok(call) = Call::parse(message) else {
+            return;
+        };
+        let writes = [Procedure::Write, Procedure::Commit].map(rpc::message::Procedure::from);
+        if writes.contains(&call.procedure)
+            && let Ok(file) =
+                FileHandle::read("file", &mut Reader::new(call.arguments), &Limits::USUAL)
+        {
+            self.writing.insert(call.xid, file);
+        }
+    }
+
+    /// Records a reply that the host gets: openings must be told of a refused write.
+    pub(crate) fn received(&mut self, server: &Server, message: &[u8]) {
+        let Ok(reply) = Reply::parse(message) else {
+            return;
+        };
+        let status = reply
+            .outcome
+            .map(|results| Reader::new(results).u32("status"));
+        if let Some(file) = self.writing.remove(&reply.xid)
+            && let Ok(Ok(status)) = status
+            && ![0, Status::TryLater as u32].contains(&status)
+        {
+            self.reference.owe_handle(server, file);
+        }
+    }
+}
+
+/// The server of files and all mounts.
+pub(crate) struct Files {
+    pub(crate) server: Server,
+    /// Mounts by the numbers of their mobile hosts.
+    pub(crate) mounts: BTreeMap<usize, Mount>,
+    pub(crate) lives: u16,
+    pub(crate) is_faulty: bool,
+    /// Time until which the server does not answer.
+    pub(crate) silent_until: Instant,
+}
+
+impl Files {
+    pub(crate) fn new(seed: u64) -> Self {
+        let config = fileserver::Config {
+            seed,
+            ..fileserver::Config::default()
+        };
+        Self {
+            server: Server::new(config).expect("a valid configuration"),
+            mounts: BTreeMap::new(),
+            lives: 0,
+            is_faulty: false,
+            silent_until: Instant::ZERO,
+        }
+    }
+
+    /// Returns the time at which something must happen.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        let mounts = self.mounts.values().map(|mount| mount.host.poll_timeout());
+        mounts.fold(self.server.poll_timeout(), earlier)
+    }
+
+    pub(crate) fn fault(&mut self, now: Instant, fault: Fault) {
+        self.server
+            .handle_input(now, fileserver::Input::Fault(fault));
+    }
+
+    pub(crate) fn set_faulty(&mut self, is_faulty: bool) {
+        self.is_faulty = is_faulty;
+        for mount in self.mounts.values_mut() {
+            mount.reference.set_faulty(is_faulty);
+            mount.was_faulty |= is_faulty;
+        }
+    }
+
+    /// Ends all faults of the server.
+    pub(crate) fn calm(&mut self, now: Instant) {
+        self.fault(now, Fault::Silent(false));
+        self.fault(now, Fault::Chances(Faults::default()));
+        self.fault(now, Fault::FalseAnswer(None));
+        for fault in DiskFault::ALL {
+            self.fault(now, fault.refusal(0));
+        }
+        self.silent_until = now;
+        self.set_faulty(false);
+    }
+}
