@@ -197,6 +197,7 @@ impl World {
             .copied();
         let from = Some(address(1 - to));
         let received = self.ends[to].handle_datagram_from(self.now, from, &mut datagram);
+        crate::note(&received);
         if let Received::Data { plaintext, .. } = received
             && let Some(number) = plaintext.first_chunk::<8>()
         {

@@ -30,7 +30,7 @@ bugs! {
     /// The snoop agent acknowledges to the fixed host what it has in its cache.
     AgentAcknowledges: "R2", "world";
     /// A fade in which the keys expire ends the association with all that it holds.
-    ExpiryIsTheEnd: "R3", "world";
+    ExpiryIsTheEnd: "R3", "hosts::a_fade_of_five_minutes";
     /// A mobile host waits 10 s in silence before it suspects that its gateway was restarted (issue 18).
     SilenceIsEndured: "R4", "world";
     /// A host whose key another one has used goes on with the association that its gateway has ended (issue 18).
@@ -69,7 +69,7 @@ bugs! {
     OldStampIsIgnored: "S8", "world";
     /// A key of any kind is taken for a public key, which logs show.
     AnyKindIsTaken: "S9", "key_texts";
-    /// The filter of system calls only logs what it should refuse (issue 18).
+    /// The filter of system calls only logs what it should refuse.
     CallsAreOnlyLogged: "S10", "runtime::nothing_is_left";
     /// Memory for a packet of 16 MiB is allocated if its record claims that.
     LengthIsBelieved: "S11", "records";

@@ -11,15 +11,15 @@ const AHEAD: i64 = 3_600_000_000_000;
 const CONNECTING: Duration = Duration::from_secs(5);
 /// Time in which a mobile host is served, from its first datagram, without the round trips.
 const SERVED: Duration = Duration::from_secs(2);
-/// Least rate at which a restart is tried: repairs of the echo requests fill slower hops for longer (`docs/promises.md`,
-/// "Open").
+/// Least rate at which a restart is tried: repairs of the echo requests fill slower hops for longer (see "Open" in
+/// `docs/promises.md`).
 const RATE_LEAST: BitRate = BitRate::from_megabits(1);
 /// Time between two of its echo requests.
 const INTERVAL: Duration = Duration::from_millis(250);
 
 impl World {
-    /// Tries a clock that was ahead at one start of a mobile host and is right at the next (S8), and then a gateway that
-    /// starts again (R4).
+    /// Tries a clock that was ahead at one start of a mobile host and is right at the next (S8), and then a gateway
+    /// that starts again (R4).
     pub(crate) fn trials(&mut self) -> Result<(), Violation> {
         let process = self.mobile(0);
         self.restart(process, AHEAD);

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::panic::catch_unwind;
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -185,8 +186,12 @@ pub(super) fn tests(shell: &Shell, package: &str, filter: &str, bug: Option<&str
     let run = ["test", "--quiet", "--package", package, kind, "--", filter];
     let built = shell.run(shell.cargo(&build));
     let begun = Instant::now();
-    let mut command = shell.cargo(&run);
-    command.env_remove(VARIABLE);
+    let tests = shell.cargo(&run);
+    // Some bugs make a test wait for ever.
+    let mut command = Command::new("timeout");
+    command.arg(LONGEST.as_secs().to_string());
+    command.arg(tests.get_program()).args(tests.get_args());
+    command.current_dir(&shell.root).env_remove(VARIABLE);
     if let Some(bug) = bug {
         command.env(VARIABLE, bug);
     }
