@@ -1,6 +1,7 @@
 //! The actions of programs, and the requests of the kernel that they become.
 
-use mount::{Handle, Node, OpenFlags, Operation};
+use bytes::Bytes;
+use mount::{Changes, Handle, Node, OpenFlags, Operation};
 
 use crate::reference::Opening;
 
@@ -121,10 +122,44 @@ impl Call {
 
     /// Returns the request: its node and operation; `name` gives the names of numbers.
     pub(crate) fn request(&self, name: impl Fn(usize) -> String) -> (Node, Operation) {
-        let text = |number: usize| name(number).into();
+        match self.opening() {
+            Some(opening) => (opening.node, self.use_of(opening.handle)),
+            None => self.named(|number| name(number).into()),
+        }
+    }
+
+    /// Returns the operation on an open file.
+    fn use_of(&self, handle: Handle) -> Operation {
+        match self {
+            Self::Write {
+                offset,
+                length,
+                fill,
+                appends,
+                ..
+            } => Operation::Write {
+                handle,
+                // The kernel's end of the file may be outdated.
+                offset: if *appends { 0 } else { *offset },
+                data: vec![*fill; *length].into(),
+                append: *appends,
+            },
+            Self::Read(_) => Operation::Read {
+                handle,
+                offset: 0,
+                count: 100_000,
+            },
+            Self::Synchronize(_) => Operation::Synchronize(handle),
+            Self::Flush(_) => Operation::Flush(handle),
+            Self::Close(_) => Operation::Close(handle),
+            _ => Operation::Attributes,
+        }
+    }
+
+    /// Returns a request that names a file, or concerns the directory.
+    fn named(&self, text: impl Fn(usize) -> Bytes) -> (Node, Operation) {
         let root = Node::ROOT;
         match self {
-            Self::LookUp { name, .. } => (root, Operation::LookUp(text(*name))),
             Self::Create { name, flags } => {
                 let (name, flags) = (text(*name), *flags);
                 (
@@ -158,44 +193,12 @@ impl Call {
                 )
             }
             Self::Resize { node, size, .. } => {
-                let changes = mount::Changes {
+                let changes = Changes {
                     size: Some(*size),
-                    ..Default::default()
+                    ..Changes::default()
                 };
                 (*node, Operation::SetAttributes(changes))
             }
-            Self::Write {
-                opening,
-                offset,
-                length,
-                fill,
-                appends,
-            } => {
-                let operation = Operation::Write {
-                    handle: opening.handle,
-                    // The kernel's end of the file may be outdated.
-                    offset: if *appends { 0 } else { *offset },
-                    data: vec![*fill; *length].into(),
-                    append: *appends,
-                };
-                (opening.node, operation)
-            }
-            Self::Read(Opening { node, handle, .. }) => {
-                let (handle, count) = (*handle, 100_000);
-                (
-                    *node,
-                    Operation::Read {
-                        handle,
-                        offset: 0,
-                        count,
-                    },
-                )
-            }
-            Self::Attributes(opening) => (opening.node, Operation::Attributes),
-            Self::Synchronize(opening) => (opening.node, Operation::Synchronize(opening.handle)),
-            Self::Flush(opening) => (opening.node, Operation::Flush(opening.handle)),
-            Self::Close(opening) => (opening.node, Operation::Close(opening.handle)),
-            Self::OpenDirectory => (root, Operation::OpenDirectory),
             Self::List { handle, offset, .. } => {
                 let (handle, offset) = (*handle, *offset);
                 (
@@ -209,6 +212,8 @@ impl Call {
                 )
             }
             Self::CloseDirectory(handle) => (root, Operation::CloseDirectory(*handle)),
+            Self::LookUp { name, .. } => (root, Operation::LookUp(text(*name))),
+            _ => (root, Operation::OpenDirectory),
         }
     }
 }

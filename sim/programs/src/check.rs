@@ -1,6 +1,6 @@
 //! The checks of answers against the reference.
 
-use mount::{Answer, Errno, Listing, Node};
+use mount::{Answer, Errno, Listing, Node, OpenFlags};
 
 use crate::Broken;
 use crate::action::{Call, Then};
@@ -28,23 +28,26 @@ impl Programs {
         }
         match (call, answer) {
             (Call::LookUp { name, then }, Answer::Entry(entry)) => {
-                return self.looked_up(ground, call, *name, *then, entry.found);
+                self.looked_up(ground, call, *name, *then, entry.found)
             }
+            (Call::List { .. }, Answer::Listing(listing)) => self.listed(ground, waiting, &listing),
+            (call, answer) if call.opening().is_some() => used(ground, call, answer),
+            (call, answer) => self.named(ground, call, answer),
+        }
+    }
+
+    /// Checks the answer to a request that names a file, and applies its effect.
+    fn named(
+        &mut self,
+        ground: &mut Ground<'_>,
+        call: &Call,
+        answer: Answer,
+    ) -> Result<(), Broken> {
+        let reference = &mut *ground.reference;
+        match (call, answer) {
             (Call::Create { name, flags }, Answer::Created(entry, opened)) => {
                 let found = entry.found.ok_or_else(|| wrong(call, "no file"))?;
-                let reference = &mut *ground.reference;
-                let known = reference.file(*name);
-                if known.is_some() && flags.exclusive {
-                    return Err(wrong(call, "it was there"));
-                }
-                let file = known.unwrap_or_else(|| {
-                    reference.files.push(File::default());
-                    reference.files.len() - 1
-                });
-                if flags.truncate {
-                    reference.files[file].resize(0);
-                }
-                reference.names[*name].0 = Some(file);
+                let file = created(reference, call, *name, *flags)?;
                 check_size(reference, call, file, found.attributes.size)?;
                 self.has_opened(reference, found.node, file, opened.handle);
             }
@@ -57,21 +60,20 @@ impl Programs {
                 Answer::Opened(opened),
             ) => {
                 if *truncates {
-                    ground.reference.files[*file].resize(0);
+                    reference.files[*file].resize(0);
                 }
-                let opening = self.has_opened(ground.reference, *node, *file, opened.handle);
+                let opening = self.has_opened(reference, *node, *file, opened.handle);
                 // Close-to-open: data that another host has closed are visible now.
                 self.calls
                     .extend([Call::Attributes(opening), Call::Read(opening)]);
             }
-            (Call::Remove { name }, Answer::Done) => ground.reference.names[*name].0 = None,
+            (Call::Remove { name }, Answer::Done) => reference.names[*name].0 = None,
             (Call::Rename { name, to }, Answer::Done) => {
-                let file = ground.reference.names[*name].0.take();
-                ground.reference.names[*to].0 = file;
+                let file = reference.names[*name].0.take();
+                reference.names[*to].0 = file;
                 // Data written to the file are stored before.
-                file.map_or(Ok(()), |file| {
-                    ground.reference.check_stored(ground.server, file)
-                })?;
+                let server = ground.server;
+                file.map_or(Ok(()), |file| reference.check_stored(server, file))?;
             }
             (
                 Call::Resize {
@@ -79,44 +81,9 @@ impl Programs {
                 },
                 Answer::Attributes(attributes, _),
             ) => {
-                ground.reference.files[*file].resize(*size as usize);
+                reference.files[*file].resize(*size as usize);
                 ground.host.forget(ground.now, *node);
-                check_size(ground.reference, call, *file, attributes.size)?;
-            }
-            (
-                Call::Write {
-                    opening,
-                    offset,
-                    length,
-                    fill,
-                    ..
-                },
-                Answer::Written(written),
-            ) => {
-                let content = &mut ground.reference.files[opening.file].content;
-                let (start, end) = (*offset as usize, *offset as usize + length);
-                content.resize(content.len().max(end), 0);
-                content[start..end].fill(*fill);
-                if written as usize != *length {
-                    return Err(wrong(call, "a short write"));
-                }
-            }
-            (Call::Read(opening), Answer::Data(pieces)) => {
-                let file = &ground.reference.files[opening.file];
-                if !file.is_doubtful && pieces.concat() != file.content {
-                    return Err(wrong(call, "other content than was written"));
-                }
-            }
-            (Call::Attributes(opening), Answer::Attributes(attributes, _)) => {
-                check_size(ground.reference, call, opening.file, attributes.size)?;
-            }
-            (Call::Synchronize(opening) | Call::Flush(opening), Answer::Done) => {
-                ground.reference.check_stored(ground.server, opening.file)?;
-            }
-            (Call::Close(opening), Answer::Done) => {
-                let number = opening.number;
-                ground.reference.open.retain(|open| open.number != number);
-                ground.host.forget(ground.now, opening.node);
+                check_size(reference, call, *file, attributes.size)?;
             }
             (Call::OpenDirectory, Answer::Opened(opened)) => {
                 let (handle, names) = (opened.handle, Vec::new());
@@ -125,9 +92,6 @@ impl Programs {
                     offset: 0,
                     names,
                 });
-            }
-            (Call::List { .. }, Answer::Listing(listing)) => {
-                return self.listed(ground, waiting, &listing);
             }
             (Call::CloseDirectory(_), Answer::Done) => {}
             (call, answer) => return Err(wrong(call, &format!("{answer:?}"))),
@@ -342,6 +306,72 @@ impl Programs {
             _ => {}
         }
     }
+}
+
+/// Returns the file that a program has created, or that was there.
+fn created(
+    reference: &mut Reference,
+    call: &Call,
+    name: usize,
+    flags: OpenFlags,
+) -> Result<usize, Broken> {
+    let known = reference.file(name);
+    if known.is_some() && flags.exclusive {
+        return Err(wrong(call, "it was there"));
+    }
+    let file = known.unwrap_or_else(|| {
+        reference.files.push(File::default());
+        reference.files.len() - 1
+    });
+    if flags.truncate {
+        reference.files[file].resize(0);
+    }
+    reference.names[name].0 = Some(file);
+    Ok(file)
+}
+
+/// Checks the answer to a request that uses an open file, and applies its effect.
+fn used(ground: &mut Ground<'_>, call: &Call, answer: Answer) -> Result<(), Broken> {
+    let reference = &mut *ground.reference;
+    match (call, answer) {
+        (
+            Call::Write {
+                opening,
+                offset,
+                length,
+                fill,
+                ..
+            },
+            Answer::Written(written),
+        ) => {
+            let content = &mut reference.files[opening.file].content;
+            let (start, end) = (*offset as usize, *offset as usize + length);
+            content.resize(content.len().max(end), 0);
+            content[start..end].fill(*fill);
+            if written as usize != *length {
+                return Err(wrong(call, "a short write"));
+            }
+        }
+        (Call::Read(opening), Answer::Data(pieces)) => {
+            let file = &reference.files[opening.file];
+            if !file.is_doubtful && pieces.concat() != file.content {
+                return Err(wrong(call, "other content than was written"));
+            }
+        }
+        (Call::Attributes(opening), Answer::Attributes(attributes, _)) => {
+            check_size(reference, call, opening.file, attributes.size)?;
+        }
+        (Call::Synchronize(opening) | Call::Flush(opening), Answer::Done) => {
+            reference.check_stored(ground.server, opening.file)?;
+        }
+        (Call::Close(opening), Answer::Done) => {
+            let number = opening.number;
+            reference.open.retain(|open| open.number != number);
+            ground.host.forget(ground.now, opening.node);
+        }
+        (call, answer) => return Err(wrong(call, &format!("{answer:?}"))),
+    }
+    Ok(())
 }
 
 fn check_size(reference: &Reference, call: &Call, file: usize, size: u64) -> Result<(), Broken> {
