@@ -197,6 +197,11 @@ impl Arq {
         admission != Admission::Dropped
     }
 
+    /// Returns true if the data of a TCP packet wait to be delivered in their flow, whatever else the packet says.
+    pub fn keeps(&self, key: &FlowKey, packet: &Packet) -> bool {
+        self.outbox.keeps(key, packet)
+    }
+
     /// Returns true if a grant would be used now.
     pub fn wants_air(&self, now: Instant) -> bool {
         let acknowledges = self.acknowledges_from().is_some_and(|due| due <= now);

@@ -301,6 +301,12 @@ impl Flow {
         stream.is_some_and(|stream| stream.held.has(packet))
     }
 
+    /// Returns true if the data of `packet` wait to be delivered, or it has none.
+    pub(crate) fn keeps(&self, packet: &Packet) -> bool {
+        let stream = self.stream.as_ref();
+        stream.is_some_and(|stream| stream.held.keeps(packet))
+    }
+
     /// Drops the packet that has waited longest; returns its length in bytes.
     pub(crate) fn drop_oldest(&mut self) -> usize {
         let Some(packet) = self.dequeue() else {

@@ -52,6 +52,20 @@ impl<P: Segment> Agent<P> {
         self.bytes
     }
 
+    /// Returns true if the segment in a packet from the wired side is cached; notes that its connection lives.
+    pub fn keeps(&mut self, now: Instant, packet: &P) -> bool {
+        let Some(header) = packet.header() else {
+            return false;
+        };
+        let name = FlowName {
+            mobile: header.destination,
+            fixed: header.source,
+        };
+        self.flows.touch(now, &name);
+        let flow = self.flows.get_mut(&name);
+        flow.is_some_and(|flow| flow.keeps(header.range()))
+    }
+
     fn packet(&mut self, now: Instant, origin: Origin, packet: P) {
         let Some(header) = packet.header() else {
             self.effects.counters.ignored.foreign += 1;

@@ -111,6 +111,11 @@ impl<P: Segment> Download<P> {
         self.cache.bytes()
     }
 
+    /// Returns true if all of `range` is cached.
+    pub(crate) fn keeps(&self, range: SeqRange) -> bool {
+        self.cache.covers(range, |_| true)
+    }
+
     /// Returns the last acknowledgement of the mobile host, if there was one.
     pub(crate) fn last(&self) -> Option<&Header> {
         self.window.last()

@@ -1,8 +1,7 @@
 //! One connection of the agent: data in both directions.
 
 use units::{Instant, SeqNumber};
-use wire::tcp::AirLoss;
-use wire::tcp::TcpFlags;
+use wire::tcp::{AirLoss, SeqRange, TcpFlags};
 
 use crate::download::{DataPassage, Download, Passage};
 use crate::effects::{Context, Effects};
@@ -33,6 +32,11 @@ impl<P: Segment> Flow<P> {
     /// Returns the cost of the flow's cache, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.download.bytes()
+    }
+
+    /// Returns true if all data of `range` for the mobile host are cached.
+    pub(crate) fn keeps(&self, range: SeqRange) -> bool {
+        self.download.keeps(range)
     }
 
     /// Handles a segment from the fixed host.
