@@ -253,10 +253,14 @@ impl Flow {
         }
     }
 
-    /// Puts a packet before the others; beyond twice `limit` bytes it is dropped. Returns the number of packets
-    /// dropped.
+    /// Puts a packet before the others, unless the first of them is the same; beyond twice `limit` bytes it is dropped.
+    /// Returns the number of packets dropped.
     pub(crate) fn enqueue_ahead(&mut self, now: Instant, packet: Packet, limit: usize) -> u64 {
         self.last_active = now;
+        let first = self.queue.front();
+        if first.is_some_and(|first| first.packet[..] == packet[..]) {
+            return 0;
+        }
         if self.queued + packet.len() > 2 * limit {
             return 1;
         }

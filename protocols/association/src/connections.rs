@@ -222,7 +222,6 @@ impl Place {
 mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
-    use units::Duration;
     use wire::ip::Protocol;
     use wire::packet::PacketBuffer;
 
@@ -285,5 +284,143 @@ mod tests {
         assert_eq!(ports, (1_000 - most as u16..1_000).collect::<Vec<_>>());
         assert_eq!(sent.order.len(), most);
         assert!(sent.memory() <= Bytes::from(most * EACH / 8));
+    }
+
+    /// Flow of the sender at this end.
+    const FLOW: FlowKey = FlowKey {
+        protocol: Protocol::TCP,
+        source: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
+        destination: IpAddr::V4(Ipv4Addr::new(10, 9, 0, 2)),
+        source_port: 80,
+        destination_port: 5_000,
+    };
+    const ACK: u8 = 0x10;
+    const FIN: u8 = 0x11;
+    const DATA: usize = 100;
+    /// Number that each end expects of the other one.
+    const EXPECTED: u32 = 1_000;
+    const THEIRS: u32 = 7_000;
+
+    /// Returns a segment in `flow` that begins at `sequence`, with timestamps and a report of a segment that arrived
+    /// twice.
+    fn segment(flow: FlowKey, sequence: u32, flags: u8, data: usize) -> Packet {
+        let acknowledged = if flow == FLOW { THEIRS } else { EXPECTED };
+        let mut bytes = vec![0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 6, 0, 0];
+        let length = 64 + data as u16;
+        bytes[2..4].copy_from_slice(&length.to_be_bytes());
+        for address in [flow.source, flow.destination] {
+            match address {
+                IpAddr::V4(address) => bytes.extend(address.octets()),
+                IpAddr::V6(_) => unreachable!("the flow is of IPv4"),
+            }
+        }
+        bytes.extend(flow.source_port.to_be_bytes());
+        bytes.extend(flow.destination_port.to_be_bytes());
+        bytes.extend(sequence.to_be_bytes());
+        bytes.extend(acknowledged.to_be_bytes());
+        bytes.extend([0xb0, flags, 2, 1, 0, 0, 0, 0]);
+        bytes.extend([1, 1, 8, 10, 0, 0, 0, 77, 0, 0, 0, 33]);
+        bytes.extend([1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2]);
+        bytes.resize(length.into(), 7);
+        Packet::new(PacketBuffer::copy_of(&bytes))
+    }
+
+    /// Returns a connection whose other end has sent ten bytes and expects [`EXPECTED`].
+    fn connected(now: Instant) -> Connections {
+        let mut known = Connections::default();
+        let theirs = segment(FLOW.reversed(), THEIRS - 10, ACK, 10);
+        known.received(now, FLOW, &theirs);
+        known
+    }
+
+    /// Returns the window in the answer to a segment, after a check of its other fields.
+    fn window(known: &mut Connections, now: Instant, segment: &Packet) -> Option<u16> {
+        let packet = known.answer(now, &FLOW, segment, true)?;
+        assert_eq!(packet.len(), 52, "no report of single segments");
+        assert_eq!(packet[24..28], THEIRS.to_be_bytes());
+        assert_eq!(packet[28..32], EXPECTED.to_be_bytes());
+        assert_eq!(packet[32..34], [0x80, ACK]);
+        assert_eq!(packet[40..52], [8, 10, 0, 0, 0, 77, 0, 0, 0, 33, 0, 0]);
+        let mut copy = Packet::new(PacketBuffer::copy_of(&packet));
+        copy.verify_checksum();
+        assert_eq!(copy.checksum, wire::packet::Checksum::Verified);
+        Some(u16::from_be_bytes([packet[34], packet[35]]))
+    }
+
+    const OPEN: Option<u16> = Some(0x0201);
+    const CLOSED: Option<u16> = Some(0);
+
+    #[test]
+    fn the_second_copy_of_what_is_expected_closes_the_window() {
+        for (flags, data) in [(ACK, DATA), (FIN, DATA), (FIN, 0)] {
+            let mut known = connected(Instant::ZERO);
+            let first = segment(FLOW, EXPECTED, flags, data);
+            let later = segment(FLOW, EXPECTED + data as u32 + 1, flags, data);
+            assert_eq!(window(&mut known, Instant::ZERO, &first), None);
+            // Data behind it, as a tail loss probe has.
+            assert_eq!(window(&mut known, Instant::ZERO, &later), None);
+            assert!(!known.are_held());
+            assert_eq!(window(&mut known, Instant::ZERO, &first), CLOSED);
+            assert!(known.are_held());
+            // A probe of this window.
+            let probe = segment(FLOW, EXPECTED - 1, ACK, 0);
+            assert_eq!(window(&mut known, Instant::ZERO, &probe), CLOSED);
+            let opened = known.let_go();
+            assert_eq!(opened.len(), 1);
+            assert_eq!(opened[0].1[34..36], [2, 1]);
+            assert!(!known.are_held());
+        }
+    }
+
+    #[test]
+    fn what_this_end_does_not_keep_closes_no_window() {
+        let mut known = connected(Instant::ZERO);
+        let copy = segment(FLOW, EXPECTED, ACK, DATA);
+        for _ in 0..9 {
+            let answer = known.answer(Instant::ZERO, &FLOW, &copy, false);
+            assert!(answer.is_none());
+        }
+    }
+
+    #[test]
+    fn a_keep_alive_is_answered_and_no_acknowledgement_is() {
+        let mut known = connected(Instant::ZERO);
+        for data in [0, 1] {
+            let probe = segment(FLOW, EXPECTED - 1, ACK, data);
+            assert_eq!(window(&mut known, Instant::ZERO, &probe), OPEN);
+        }
+        for (sequence, flags) in [(EXPECTED, ACK), (EXPECTED + 9, ACK), (EXPECTED - 1, 0x14)] {
+            let other = segment(FLOW, sequence, flags, 0);
+            assert_eq!(window(&mut known, Instant::ZERO, &other), None);
+        }
+        assert!(!known.are_held());
+    }
+
+    #[test]
+    fn nobody_is_held_for_an_end_that_stays_away() {
+        let mut known = connected(Instant::ZERO);
+        let copy = segment(FLOW, EXPECTED, ACK, DATA);
+        let last = Instant::ZERO + HELD_MOST - Duration::from_nanos(1);
+        assert_eq!(window(&mut known, Instant::ZERO, &copy), None);
+        assert_eq!(window(&mut known, last, &copy), CLOSED);
+        assert_eq!(window(&mut known, Instant::ZERO + HELD_MOST, &copy), None);
+    }
+
+    #[test]
+    fn the_other_ends_own_segments_end_the_hold() {
+        let mut known = connected(Instant::ZERO);
+        let copy = segment(FLOW, EXPECTED, ACK, DATA);
+        assert_eq!(window(&mut known, Instant::ZERO, &copy), None);
+        assert_eq!(window(&mut known, Instant::ZERO, &copy), CLOSED);
+        // A repetition, which lies before the end of what was sent.
+        let again = segment(FLOW.reversed(), THEIRS - 10, ACK, 5);
+        known.received(Instant::ZERO, FLOW, &again);
+        assert!(!known.are_held());
+        assert_eq!(window(&mut known, Instant::ZERO, &copy), None);
+        assert_eq!(window(&mut known, Instant::ZERO, &copy), CLOSED);
+        let reset = segment(FLOW.reversed(), THEIRS, 0x14, 0);
+        known.received(Instant::ZERO, FLOW, &reset);
+        assert!(!known.are_held() && known.memory() == Bytes::ZERO);
+        assert_eq!(window(&mut known, Instant::ZERO, &copy), None);
     }
 }
