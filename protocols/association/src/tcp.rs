@@ -194,12 +194,14 @@ impl TcpLane {
         }
     }
 
-    /// Sends the oldest segment of a connection again, where nothing else does: the agent has its own timers.
+    /// Sends what snoop has of a connection again; `key` is its flow from this end.
     pub(crate) fn resume(&mut self, now: Instant, key: &FlowKey) {
-        if let SnoopSide::Mobile(mobile) = &mut self.watch {
-            let mobile_end = (key.source, key.source_port).into();
-            let fixed_end = (key.destination, key.destination_port).into();
-            mobile.repeat_oldest(now, mobile_end, fixed_end);
+        let own = (key.source, key.source_port).into();
+        let theirs = (key.destination, key.destination_port).into();
+        match &mut self.watch {
+            SnoopSide::Nobody => {}
+            SnoopSide::Agent(agent) => agent.resume(now, theirs, own),
+            SnoopSide::Mobile(mobile) => mobile.resume(now, own, theirs),
         }
         self.drain();
     }

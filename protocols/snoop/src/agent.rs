@@ -1,5 +1,7 @@
 //! The agent of the gateway.
 
+use std::net::SocketAddr;
+
 use machine::Machine;
 use units::Instant;
 use wire::tcp::TcpFlags;
@@ -64,6 +66,14 @@ impl<P: Segment> Agent<P> {
         self.flows.touch(now, &name);
         let flow = self.flows.get_mut(&name);
         flow.is_some_and(|flow| flow.keeps(header.range()))
+    }
+
+    /// Sends all cached segments of a connection again: a fade is over, in which they were lost.
+    pub fn resume(&mut self, now: Instant, mobile: SocketAddr, fixed: SocketAddr) {
+        let name = FlowName { mobile, fixed };
+        self.with(now, &name, |flow, context, effects| {
+            flow.resume(context, effects);
+        });
     }
 
     fn packet(&mut self, now: Instant, origin: Origin, packet: P) {

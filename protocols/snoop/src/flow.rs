@@ -39,6 +39,11 @@ impl<P: Segment> Flow<P> {
         self.download.keeps(range)
     }
 
+    /// Sends all cached data for the mobile host again.
+    pub(crate) fn resume(&mut self, context: &Context<'_>, effects: &mut Effects<P>) {
+        self.download.resume(context, effects);
+    }
+
     /// Handles a segment from the fixed host.
     pub(crate) fn take_from_fixed(
         &mut self,

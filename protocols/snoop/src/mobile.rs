@@ -128,19 +128,20 @@ impl<P: Segment> Mobile<P> {
         sender.is_some_and(|sender| sender.cache.covers(header.range(), |_| true))
     }
 
-    /// Sends the oldest cached segment of a connection again.
-    pub fn repeat_oldest(&mut self, now: Instant, mobile: SocketAddr, fixed: SocketAddr) {
-        let sender = self.flows.get_mut(&FlowName { mobile, fixed });
-        let Some(entry) = sender.and_then(|sender| sender.cache.iter_mut().next()) else {
+    /// Sends all cached segments of a connection again: a fade is over, in which they were lost.
+    pub fn resume(&mut self, now: Instant, mobile: SocketAddr, fixed: SocketAddr) {
+        let Some(sender) = self.flows.get_mut(&FlowName { mobile, fixed }) else {
             return;
         };
-        entry.repeated = true;
-        entry.sent_at = now;
-        self.counters.repairs += 1;
-        self.outputs.push_back(MobileOutput::ToAir {
-            packet: entry.packet.clone(),
-            priority: true,
-        });
+        for entry in sender.cache.iter_mut() {
+            entry.repeated = true;
+            entry.sent_at = now;
+            self.counters.repairs += 1;
+            self.outputs.push_back(MobileOutput::ToAir {
+                packet: entry.packet.clone(),
+                priority: false,
+            });
+        }
     }
 
     fn take_from_host(&mut self, now: Instant, packet: P) {

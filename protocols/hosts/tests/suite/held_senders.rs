@@ -78,6 +78,8 @@ fn a_fade_of_ten_minutes_ends_no_connection() {
         assert!(waited < SECOND / 4, "{told}: {waited} after the fade");
         let (sent, left) = (sent_bytes(&pair, from), BYTES - before);
         pair.run_for(SECOND * 30);
+        let sent = sent_bytes(&pair, from) - sent;
+        assert!(sent * 4 < left * 5, "{told}: {sent} bytes for {left}");
         assert_eq!(pair.ends().read(1 - from), (BYTES, true), "{told}");
         assert_eq!(
             (pair.ends().reset, pair.ends().wrong),
