@@ -1,5 +1,6 @@
 //! Cores that receive bytes from a peer.
 
+use std::fmt::Debug;
 use std::net::SocketAddr;
 
 use arq::{Arq, Config};
@@ -12,24 +13,29 @@ use session::{
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
 use wire::flow::{Class, FlowKey};
+use wire::hop::Frame;
 use wire::ip::Ecn;
 use wire::ip::Protocol;
 use wire::packet::{Packet, PacketBuffer};
 
-fn entropy(name: &str) -> Box<dyn Entropy> {
+use crate::outcome::note;
+
+pub(crate) fn entropy(name: &str) -> Box<dyn Entropy> {
     let mut stream = RandomStream::named(1, name);
     Box::new(move |buffer: &mut [u8]| stream.fill(buffer))
 }
 
-fn key(name: &str) -> PrivateKey {
+pub(crate) fn key(name: &str) -> PrivateKey {
     PrivateKey::generate(&mut *entropy(name))
 }
 
 /// Handles the timeouts that are due within `span`, up to a limit.
-fn run<M: Machine>(machine: &mut M, now: &mut Instant, span: Duration) {
+fn run<M: Machine<Output: Debug>>(machine: &mut M, now: &mut Instant, span: Duration) {
     let end = *now + span;
     for _ in 0..100 {
-        while machine.poll_output().is_some() {}
+        while let Some(output) = machine.poll_output() {
+            note(&output);
+        }
         let Some(due) = machine.poll_timeout().filter(|due| *due <= end) else {
             break;
         };
@@ -85,6 +91,13 @@ pub fn arq_tape(bytes: &[u8]) {
                         ecn: Ecn::CongestionExperienced,
                     },
                 );
+            }
+        }
+        while let Some(output) = arq.poll_output() {
+            note(&output);
+            if let arq::Output::Frame { frame, .. } = output {
+                let frame = Frame::parse(&frame).expect("it sends frames");
+                frame.chunks().for_each(|chunk| note(&chunk));
             }
         }
         run(&mut arq, &mut now, Duration::ZERO);
@@ -164,18 +177,19 @@ pub fn session_datagrams(bytes: &[u8]) {
     let (mut asking, reply) = asking(now);
     for piece in crate::pieces(bytes) {
         let mut foreign = piece.to_vec();
-        ends[1].handle_datagram(now, &mut foreign);
+        note(&ends[1].handle_datagram(now, &mut foreign));
         let mut genuine = vec![7; DATA_HEADER_BYTES + 40 + DATA_OVERHEAD_BYTES];
         ends[0]
             .seal(now, peer, &mut genuine)
             .expect("there are keys");
         let mut changed = genuine.clone();
-        let changes = piece.iter().any(|bits| *bits != 0);
         changed
             .iter_mut()
             .zip(piece)
             .for_each(|(byte, bits)| *byte ^= bits);
+        let changes = changed != genuine;
         let received = ends[1].handle_datagram(now, &mut changed);
+        note(&received);
         let opened = matches!(received, Received::Data { .. });
         assert!(!(opened && changes), "a changed datagram was opened");
         let mut goodbye = vec![1; 1 + DATA_OVERHEAD_BYTES];
@@ -193,6 +207,7 @@ pub fn session_datagrams(bytes: &[u8]) {
             .for_each(|(byte, bits)| *byte ^= bits);
         let changes = cookie != reply;
         let received = asking.handle_datagram(now, &mut cookie);
+        note(&received);
         assert!(changes || received == Received::CookieReply, "{received:?}");
         assert!(
             !changes || received != Received::CookieReply,
@@ -200,7 +215,7 @@ pub fn session_datagrams(bytes: &[u8]) {
         );
         let touched = piece.iter().take(goodbye.len()).any(|bits| *bits != 0);
         if touched {
-            ends[1].handle_datagram(now, &mut goodbye);
+            note(&ends[1].handle_datagram(now, &mut goodbye));
         }
     }
     let known = ends[1].expires_at(gateway.1);
@@ -249,10 +264,15 @@ pub fn host_datagrams(bytes: &[u8]) {
         };
         host.handle_input(now, input);
         while let Some(output) = host.poll_output() {
+            note(&output);
             let answers = matches!(output, hosts::Output::Datagram { .. });
             assert!(!answers || place % 2 == 1, "a stranger got an answer");
         }
         now += Duration::from_millis(1);
     }
     run(&mut host, &mut now, Duration::from_secs(1));
+    let dropped = host.status(now).datagrams_dropped;
+    for (cause, _) in &dropped {
+        note(cause);
+    }
 }

@@ -10,22 +10,27 @@ use wire::ip::IpPacket;
 use wire::packet::{Checksum, Packet, PacketBuffer};
 use wire::segment::Segments;
 
+use crate::outcome::note;
+
 /// Reads a frame of the hop to its end, acknowledgements included, or a message about a path.
 pub fn hop_frame(bytes: &[u8]) {
     if let Some(message) = PathMessage::parse(bytes) {
+        note(&message);
         assert!(message.encode() == bytes && Frame::parse(bytes).is_err());
     }
-    let Ok(frame) = Frame::parse(bytes) else {
-        return;
+    let frame = match Frame::parse(bytes) {
+        Ok(frame) => frame,
+        Err(error) => return note(&error),
     };
     for chunk in frame.chunks() {
+        note(&chunk);
         if let Ok(Chunk::Ack(ack)) = chunk {
             let largest = expand(ack.largest, u64::from(frame.number));
             let mut before = None;
-            let _ = ack.visit(largest, |start, end| {
+            note(&ack.visit(largest, |start, end| {
                 assert!(start <= end && before.is_none_or(|before| end < before));
                 before = Some(start);
-            });
+            }));
         }
     }
 }
@@ -34,23 +39,29 @@ pub fn hop_frame(bytes: &[u8]) {
 pub fn records(bytes: &[u8]) {
     let mut reader = RecordReader::default();
     let mut deliver = |packet: Packet| {
+        note(&packet.checksum);
+        note(&packet.ip().map(|ip| ip.transport()));
         assert!(packet.len() <= wire::hop::PACKET_MAX);
     };
     for piece in crate::pieces(bytes) {
-        if reader.read(piece, &mut deliver).is_err() {
-            return;
+        if let Err(error) = reader.read(piece, &mut deliver) {
+            return note(&error);
         }
         reader.flush(&mut deliver);
     }
-    let _ = reader.end();
+    note(&reader.end());
 }
 
 /// Parses an IP packet and applies every operation on packets to it.
 pub fn ip_packet(bytes: &[u8]) {
-    let Ok(packet) = IpPacket::parse(bytes) else {
-        return;
+    let packet = match IpPacket::parse(bytes) {
+        Ok(packet) => packet,
+        Err(error) => return note(&error),
     };
-    let _ = (FlowKey::of(&packet), Class::of(&packet), packet.ecn());
+    note(&packet.transport());
+    let _ = FlowKey::of(&packet);
+    note(&Class::of(&packet));
+    note(&packet.ecn());
     let valid = checksum::verify_transport_checksum(&packet);
     if let Some(answer) = packet_too_big(&packet, 1_280) {
         assert!(
@@ -59,7 +70,9 @@ pub fn ip_packet(bytes: &[u8]) {
         );
     }
     for size in [0, 1, 536, 1_448] {
-        if let Ok(segments) = Segments::of(&packet, size) {
+        let segments = Segments::of(&packet, size);
+        note(&segments.as_ref().map(|_| ()));
+        if let Ok(segments) = segments {
             let mut into = vec![0; 65_536];
             for index in 0..segments.count().min(100) {
                 let length = segments.write(index, &mut into);
@@ -73,10 +86,11 @@ pub fn ip_packet(bytes: &[u8]) {
     let packet = Packet::new(PacketBuffer::copy_of(bytes)).with_checksum(Checksum::Verified);
     let mut changed = packet.clone();
     let clamped = changed.clamp_maximum_segment_size(1_200);
+    note(&clamped);
     if valid && clamped.is_ok() {
         assert!(has_valid_checksum(&changed), "clamping broke a checksum");
     }
-    changed.mark_congestion();
+    note(&changed.mark_congestion());
     changed.fill_checksum();
     if let Some(place) = changed.store_pseudo_header_checksum() {
         let _ = changed.complete_checksum(place);
@@ -107,10 +121,16 @@ fn is_as_read_anew(packet: &Packet) -> bool {
 
 /// Reads the description of a link.
 pub fn link_file(bytes: &[u8]) {
-    if let Ok(text) = std::str::from_utf8(bytes)
-        && let Err(error) = Link::from_toml(text, "fuzz.toml")
-    {
-        assert!(!error.to_string().is_empty());
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    match Link::from_toml(text, "fuzz.toml") {
+        Ok(_) => note(&"a link"),
+        Err(error) => {
+            let text = error.to_string();
+            assert!(!text.is_empty());
+            text.lines().for_each(|line| note(&line));
+        }
     }
 }
 
@@ -124,7 +144,9 @@ pub fn signal_lines(bytes: &[u8]) {
         .chunks(7)
         .try_for_each(|piece| decoder.feed(piece, |signal| cut.push(signal)));
     assert_eq!((told, &whole), (cut_told, &cut));
+    note(&told);
     for signal in whole {
+        note(&signal.event);
         assert!(signal.peer.len() <= PEER_MAX && signal.to_line().len() <= LINE_MAX);
         let mut again = Vec::new();
         let lines = [Signal::greeting(), signal.to_line()].concat();

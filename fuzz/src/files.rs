@@ -10,15 +10,20 @@ use files::{
 };
 use fileserver::{Peer, Server};
 use machine::Machine;
-use nfs::{FileHandle, NewAttributes};
+use nfs::{FileHandle, NewAttributes, Numbered, Procedure};
 use rpc::LinkEvent;
-use rpc::message::Credentials;
+use rpc::message::{Call, Credentials};
 use units::{Duration, Instant};
+
+use crate::outcome::note;
 
 /// Limit of written data that the client holds before writers wait.
 const DIRTY_MAX: u64 = 65_536;
 /// Largest write.
 const WRITE_MAX: usize = 20_000;
+
+/// Limit of replies at one instant.
+const REPLIES_MAX: u32 = 5_000;
 
 /// Client and server, with the checks on the client.
 struct Watched {
@@ -193,10 +198,13 @@ impl Watched {
     }
 
     fn drain(&mut self) {
+        let mut replies = 0;
         loop {
             while let Some(output) = self.client.poll_output() {
                 match output {
                     Output::Send(message) => {
+                        let call = Call::parse(&message).map(|call| call.procedure.number);
+                        note(&call.map(|number| Procedure::ALL.get(number as usize)));
                         let from = Peer(1);
                         self.hear(fileserver::Input::Received { from, message });
                     }
@@ -205,6 +213,8 @@ impl Watched {
                 }
             }
             let reply = self.replies.pop_front_if(|_| self.honest);
+            replies += 1;
+            assert!(replies < REPLIES_MAX, "it asks without end");
             match reply {
                 Some(reply) => self.client.handle_input(self.now, Input::Received(reply)),
                 None => break,
@@ -220,6 +230,7 @@ impl Watched {
     }
 
     fn answered(&mut self, ticket: Ticket, result: &Result<Reply, files::Error>) {
+        note(result);
         assert!(self.open.remove(&ticket), "an answer that nobody waits for");
         match result {
             Ok(Reply::Opened(open, found)) => {

@@ -7,6 +7,8 @@ use nfs::{Numbered, Procedure, Status, Value};
 use rpc::message::{Call, Credentials, Reply};
 use units::{Duration, Instant, Probability};
 
+use crate::outcome::note;
+
 /// Capacity of the server's disk, in bytes.
 const DISK: u64 = 1 << 18;
 /// Largest message, in bytes.
@@ -142,6 +144,8 @@ impl Watched {
 
     fn drain(&mut self) {
         while let Some(Output::Send { message, .. }) = self.server.poll_output() {
+            let reply = Reply::parse(&message);
+            note(&reply.map(|reply| reply.outcome.map(<[u8]>::len)));
             if self.whole {
                 assert!(message.len() as u64 <= MESSAGE_MAX);
                 assert!(Reply::parse(&message).is_ok());

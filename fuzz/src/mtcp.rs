@@ -2,32 +2,53 @@
 
 use bytes::Bytes;
 use machine::{Machine, RandomStream};
-use mtcp::packet::{Addresses, Cid, Control, Kind, Malformed, Packet, Profile};
+use mtcp::packet::{Addresses, Cid, Control, Kind, Packet, Profile};
 use mtcp::{Config, ConnectionId, Endpoint, Input, Output, Reason, Selective};
 use redirector::Chunks;
 use units::{Duration, Instant};
 use wire::checksum::Sum;
 
+use crate::outcome::note;
+
 /// Sequence number of the peer's SYN.
-const FIRST: u32 = 1_000;
+pub(crate) const FIRST: u32 = 1_000;
 /// The peer's identifier of the connection.
-const PEER: Cid = Cid(7);
+pub(crate) const PEER: Cid = Cid(7);
 /// Limit of outputs after one input: a window of the smallest packets, and their acknowledgements.
 const OUTPUTS_MAX: usize = 8_000;
 
 /// Parses any bytes as a packet; a valid packet must be encoded to the same bytes.
 pub fn mtcp_packet(bytes: &[u8]) {
-    if let Ok(packet) = Packet::parse(bytes) {
-        let packet = packet.map(owned);
-        assert_eq!(encode(&packet), bytes[..packet.length()]);
+    match Packet::parse(bytes) {
+        Ok(packet) => {
+            let packet = packet.map(owned);
+            note_packet(&packet);
+            assert_eq!(encode(&packet), bytes[..packet.length()]);
+        }
+        Err(error) => note(&error),
     }
 }
 
-fn owned(bytes: &[u8]) -> Chunks {
+/// Notes the kind of a packet.
+fn note_packet(packet: &Packet<Chunks>) {
+    match packet {
+        Packet::Control(control) => {
+            note(&control.profile);
+            note(&control.kind);
+        }
+        Packet::Data(data) => {
+            note(&data.profile);
+            note(&data.flags);
+            note(&data.further.as_slice().first());
+        }
+    }
+}
+
+pub(crate) fn owned(bytes: &[u8]) -> Chunks {
     Chunks::from(Bytes::copy_from_slice(bytes))
 }
 
-fn encode(packet: &Packet<Chunks>) -> Vec<u8> {
+pub(crate) fn encode(packet: &Packet<Chunks>) -> Vec<u8> {
     let mut out = vec![0; packet.length()];
     packet.write(&mut out, |content, mut room| {
         for chunk in content.iter() {
@@ -72,14 +93,54 @@ fn config(setting: u8) -> Config {
     config
 }
 
+/// An endpoint's identifier of a connection, and the sequence number of its SYN.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Names {
+    pub(crate) own: Cid,
+    pub(crate) first: u32,
+}
+
+/// Returns the bytes as a packet with the connection's identifier and numbers, and a correct checksum.
+pub(crate) fn complete(bytes: &[u8], names: Names) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    let (wide, data) = match bytes.first() {
+        Some(first) => (first & 0x40 != 0, first & 0x80 != 0),
+        None => (false, false),
+    };
+    let checksum = match (wide, data) {
+        (false, false) => 10,
+        (true, true) => 24,
+        (false, true) | (true, false) => 14,
+    };
+    if bytes.len() >= 28 {
+        if bytes[2] != 0 {
+            bytes[2..4].copy_from_slice(&names.own.0.to_be_bytes());
+        }
+        let width = if wide { 4 } else { 2 };
+        for (place, base) in [(4, FIRST), (4 + width, names.first)] {
+            let field = &mut bytes[place..place + width];
+            let offset = field
+                .iter()
+                .fold(0, |sum, byte| sum << 8 | u32::from(*byte));
+            let moved = base.wrapping_add(offset).to_be_bytes();
+            field.copy_from_slice(&moved[4 - width..]);
+        }
+        bytes[checksum..checksum + 2].fill(0);
+        let length = Packet::parse(&bytes)
+            .err()
+            .map_or(bytes.len(), |_| claimed(&bytes));
+        let sum = Sum::of(&bytes[..length.min(bytes.len())]).checksum();
+        bytes[checksum..checksum + 2].copy_from_slice(&sum.to_be_bytes());
+    }
+    bytes
+}
+
 /// An endpoint that has opened one connection.
 struct Session {
     endpoint: Endpoint<Chunks>,
     profile: Profile,
     now: Instant,
-    /// The endpoint's identifier of the connection, and the sequence number of its SYN.
-    own: Cid,
-    first: u32,
+    names: Names,
 }
 
 impl Session {
@@ -91,8 +152,7 @@ impl Session {
             endpoint: Endpoint::new(config, random).expect("a configuration"),
             profile,
             now: Instant::from_millis(1),
-            own: Cid::NONE,
-            first: 0,
+            names: Names::default(),
         };
         let ends = [([10, 0, 0, 1], 80).into(), ([10, 0, 0, 2], 4_000).into()];
         let addresses = Addresses::new(ends[0], ends[1]).expect("one family");
@@ -103,7 +163,10 @@ impl Session {
         };
         session.endpoint.handle_input(now, open);
         if let Some(Output::Packet(Packet::Control(syn))) = session.endpoint.poll_output() {
-            (session.own, session.first) = (syn.reverse, syn.sequence);
+            session.names = Names {
+                own: syn.reverse,
+                first: syn.sequence,
+            };
             if setting & 0x80 == 0 {
                 session.input(Input::Packet(Packet::Control(answer(&syn))));
             }
@@ -128,8 +191,8 @@ impl Session {
             5 | 6 => Input::Refuse(id, Reason::Refused),
             7 if kind > 128 => return self.move_connection(),
             7 => Input::Room(number.into()),
-            _ => match self.packet(rest) {
-                Ok(packet) => Input::Packet(packet),
+            _ => match Packet::parse(&complete(rest, self.names)) {
+                Ok(packet) => Input::Packet(packet.map(owned)),
                 Err(_) => Input::Damaged,
             },
         };
@@ -150,41 +213,6 @@ impl Session {
         }
     }
 
-    /// Returns a packet of these bytes, with the connection's identifiers and numbers, and a correct checksum.
-    fn packet(&self, bytes: &[u8]) -> Result<Packet<Chunks>, Malformed> {
-        let mut bytes = bytes.to_vec();
-        let (wide, data) = match bytes.first() {
-            Some(first) => (first & 0x40 != 0, first & 0x80 != 0),
-            None => (false, false),
-        };
-        let checksum = match (wide, data) {
-            (false, false) => 10,
-            (true, true) => 24,
-            (false, true) | (true, false) => 14,
-        };
-        if bytes.len() >= 28 {
-            if bytes[2] != 0 {
-                bytes[2..4].copy_from_slice(&self.own.0.to_be_bytes());
-            }
-            let width = if wide { 4 } else { 2 };
-            for (place, base) in [(4, FIRST), (4 + width, self.first)] {
-                let field = &mut bytes[place..place + width];
-                let offset = field
-                    .iter()
-                    .fold(0, |sum, byte| sum << 8 | u32::from(*byte));
-                let moved = base.wrapping_add(offset).to_be_bytes();
-                field.copy_from_slice(&moved[4 - width..]);
-            }
-            bytes[checksum..checksum + 2].fill(0);
-            let length = Packet::parse(&bytes)
-                .err()
-                .map_or(bytes.len(), |_| claimed(&bytes));
-            let sum = Sum::of(&bytes[..length.min(bytes.len())]).checksum();
-            bytes[checksum..checksum + 2].copy_from_slice(&sum.to_be_bytes());
-        }
-        Packet::parse(&bytes).map(|packet| packet.map(owned))
-    }
-
     fn input(&mut self, input: Input<Chunks>) {
         self.endpoint.handle_input(self.now, input);
         self.drain();
@@ -195,12 +223,13 @@ impl Session {
         for _ in 0..OUTPUTS_MAX {
             match self.endpoint.poll_output() {
                 Some(Output::Packet(packet)) => {
+                    note_packet(&packet);
                     let bytes = encode(&packet);
                     let found = Packet::parse(&bytes).expect("what is written can be read");
                     assert_eq!(encode(&found.map(owned)), bytes);
                 }
                 Some(Output::Readable(_, bytes)) => assert!(bytes <= self.profile.buffer_max()),
-                Some(_) => {}
+                Some(output) => note(&output),
                 None => return,
             }
         }
@@ -224,7 +253,7 @@ impl Session {
 }
 
 /// Returns the answer to this SYN.
-fn answer(syn: &Control) -> Control {
+pub(crate) fn answer(syn: &Control) -> Control {
     Control {
         kind: Kind::SynAck,
         lean: false,

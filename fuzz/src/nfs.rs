@@ -6,16 +6,23 @@ use nfs::portmap::{GetPort, Port};
 use nfs::url::Url;
 use nfs::{Answer, Call, Limits, Numbered, Outcome, Path, Procedure, Value};
 
+use crate::outcome::note;
+
 /// Checks that every value that can be decoded as one of the types is the same after encoding and decoding.
 macro_rules! there_and_back {
     ($bytes:ident: $($type:ty),* $(,)?) => {$(
         match <$type>::decode($bytes, &Limits::USUAL) {
             Ok(value) => {
+                note(&stringify!($type));
+                note(&value);
                 let mut again = Vec::new();
                 value.encode(&mut again);
                 assert_eq!(<$type>::decode(&again, &Limits::USUAL), Ok(value));
             }
-            Err(error) => assert!(!error.to_string().is_empty()),
+            Err(error) => {
+                note(&error);
+                assert!(!error.to_string().is_empty());
+            }
         }
     )*};
 }
@@ -24,6 +31,7 @@ macro_rules! there_and_back {
 pub fn nfs_calls(bytes: &[u8]) {
     for &procedure in Procedure::ALL {
         if let Ok(call) = Call::read(procedure, bytes, &Limits::USUAL) {
+            note(&procedure);
             let mut again = Vec::new();
             call.encode(&mut again);
             assert_eq!(
@@ -86,7 +94,13 @@ pub fn nfs_answers(bytes: &[u8]) {
 /// Reads an NFS URL; the text of the result must parse to the same URL.
 pub fn nfs_url(bytes: &[u8]) {
     match Url::parse(bytes) {
-        Ok(url) => assert_eq!(Url::parse(url.to_string().as_bytes()), Ok(url)),
-        Err(error) => assert!(error.at <= bytes.len() && !error.to_string().is_empty()),
+        Ok(url) => {
+            note(&"a URL");
+            assert_eq!(Url::parse(url.to_string().as_bytes()), Ok(url));
+        }
+        Err(error) => {
+            note(&error.to_string());
+            assert!(error.at <= bytes.len() && !error.to_string().is_empty());
+        }
     }
 }

@@ -11,6 +11,8 @@ use rpc::{
 };
 use units::{Bytes, Duration, Instant};
 
+use crate::outcome::note;
+
 /// Largest record that is read.
 const RECORD_MAX: usize = 4_096;
 /// Limit of calls in flight.
@@ -21,18 +23,24 @@ pub fn rpc_messages(bytes: &[u8]) {
     let mut again = Vec::new();
     match Reply::parse(bytes) {
         Ok(reply) => {
+            note(&reply.outcome);
             reply.write(&mut again);
             assert_eq!(Reply::parse(&again), Ok(reply));
         }
-        Err(error) => assert!(!error.to_string().is_empty()),
+        Err(error) => {
+            note(&error);
+            assert!(!error.to_string().is_empty());
+        }
     }
     again.clear();
     match Call::parse(bytes) {
         Ok(call) => {
+            note(&call.credentials);
             call.write(&mut again);
             assert_eq!(Call::parse(&again), Ok(call));
         }
         Err(error) => {
+            note(&error);
             if let Some(answer) = error.answer() {
                 answer.write(&mut again);
                 assert_eq!(Reply::parse(&again), Ok(answer));
@@ -42,7 +50,9 @@ pub fn rpc_messages(bytes: &[u8]) {
     let mut reader = RecordReader::new(RECORD_MAX);
     for piece in crate::pieces(bytes) {
         let deliver = |record: &[u8]| assert!(record.len() <= RECORD_MAX);
-        if reader.read(piece, deliver).is_err() {
+        let read = reader.read(piece, deliver);
+        note(&read);
+        if read.is_err() {
             return;
         }
     }
@@ -168,9 +178,11 @@ impl Watched {
 
     fn drain(&mut self) {
         while let Some(output) = self.client.poll_output() {
+            note(&output);
             match output {
                 Output::Send(message) => self.sent(message),
                 Output::Answer(answer) => {
+                    note(&answer.result);
                     let open = self.open.remove(&answer.ticket.0);
                     assert!(open.is_some(), "an answer that nobody waits for");
                 }

@@ -7,6 +7,8 @@ use scheduler::config::{Bursts, Discipline, Monitor, Probing};
 use scheduler::{Cause, Config, Destination, Hint, Input, Outcome, Output, Scheduler, Waiting};
 use units::{Bytes, Duration, Instant};
 
+use crate::outcome::note;
+
 /// Number of destinations.
 const DESTINATIONS: u16 = 6;
 /// Largest weight.
@@ -217,6 +219,7 @@ impl Air {
             | Output::Unmarked(destination)) = output;
             let line = self.lines.get_mut(&destination);
             let line = line.expect("a destination that is there");
+            note(&output);
             match output {
                 Output::Marked(_) => {
                     line.is_marked = true;

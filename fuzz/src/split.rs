@@ -17,6 +17,8 @@ use wire::flow::Ends;
 use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
+use crate::outcome::note;
+
 /// Bits of a tape's first byte: the paper's profile, and a mobile host without timers.
 const PAPER: u8 = 1;
 const LEAN: u8 = 2;
@@ -247,6 +249,11 @@ impl World {
                 system,
             } = &mut self.hosts[host];
             if let Some(output) = splitter.poll_output() {
+                match &output {
+                    Output::System(request) => note(request),
+                    Output::Stream { request, .. } => note(request),
+                    Output::ToHost(_) | Output::ToHop(_) => note(&output),
+                }
                 match output {
                     Output::ToHost(packet) => drop(system.packet(&packet)),
                     Output::ToHop(_) => {}
@@ -256,11 +263,13 @@ impl World {
                     Output::System(request) => system.carry_out(request),
                 }
             } else if let Some(event) = system.poll_event() {
+                note(&event);
                 splitter.handle_input(now, Input::System(event));
             } else if let Some(output) = association.poll_output() {
                 match output {
                     association::Output::Frame { frame, .. } => self.launch(1 - host, frame),
                     association::Output::Streams(news) => {
+                        note(&news);
                         splitter.handle_input(now, Input::Stream { peer: 0, news });
                     }
                     _ => {}

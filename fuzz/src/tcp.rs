@@ -10,6 +10,8 @@ use wire::checksum::fill_transport_checksum;
 use wire::ip::Ipv4Mut;
 use wire::tcp::{SeqRange, TcpFlags};
 
+use crate::outcome::note;
+
 /// Initial sequence number of both streams, so that they wrap soon.
 const FIRST: SeqNumber = SeqNumber(u32::MAX - 5_000);
 /// Limit of outputs after one input: a window of the smallest segments, and their acknowledgements.
@@ -109,7 +111,9 @@ fn segment(bytes: &[u8]) -> Option<TcpSegment> {
 /// Takes the outputs of the endpoint: at most a window, and segments that can be encoded.
 fn drain(endpoint: &mut Endpoint) {
     for _ in 0..OUTPUTS_MAX {
-        match endpoint.poll_output() {
+        let output = endpoint.poll_output();
+        note(&output);
+        match output {
             Some(Output::Segment(segment)) => {
                 let mut packet = vec![0; segment.packet_length()];
                 segment.encode(&mut packet);

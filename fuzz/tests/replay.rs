@@ -1,22 +1,33 @@
-//! Feeds every target with the committed corpus and with bytes from a seed, so that no nightly is needed.
+//! Feeds every target with the committed corpus and with bytes from a seed, so that no instrumented build is needed.
 
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
+use fuzz::{Pair, TARGETS, Target};
 use machine::RandomStream;
 
-/// Number of random inputs for each target.
-const ROUNDS: u64 = 3_000;
+/// Percentage of the pairs of outcomes in the floor that a corpus must reach.
+const LEAST: usize = 95;
+/// First lines of the file with the floor.
+const HEAD: &str = "# What each corpus reaches: the number of pairs of outcomes, and all outcomes.\n\
+    # OUTCOMES=write cargo test -p fuzz writes this file anew, after `cargo xtask fuzz --minimize`.\n";
+
+/// Returns the path of a file of this crate.
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
 
 /// Returns the files in `corpus/TARGET/`.
-fn corpus(target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("corpus")
-        .join(target);
+fn corpus(target: &Target) -> Vec<Vec<u8>> {
+    let folder = path("corpus").join(target.name);
     let files =
         std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    files
-        .map(|file| std::fs::read(file.expect("a file").path()).expect("its content"))
-        .collect()
+    let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
+    assert!(!files.is_empty(), "{} is empty", folder.display());
+    files.sort();
+    let read = |file: PathBuf| std::fs::read(file).expect("its content");
+    files.into_iter().map(read).collect()
 }
 
 /// Changes `bytes` in a few places, cuts them, or makes new ones.
@@ -38,18 +49,72 @@ fn mutate(mut bytes: Vec<u8>, stream: &mut RandomStream) -> Vec<u8> {
 
 #[test]
 fn nothing_panics() {
-    for (name, target) in fuzz::TARGETS {
-        let corpus = corpus(name);
-        assert!(!corpus.is_empty(), "corpus/{name} is empty");
-        for bytes in &corpus {
-            target(bytes);
-        }
-        let mut stream = RandomStream::named(1, name);
-        for round in 0..ROUNDS {
+    for target in TARGETS {
+        let corpus = corpus(target);
+        let mut stream = RandomStream::named(1, target.name);
+        for round in 0..target.rounds {
             let seed = corpus[(round as usize) % corpus.len()].clone();
-            target(&mutate(seed, &mut stream));
+            (target.run)(&mutate(seed, &mut stream));
         }
     }
+}
+
+/// Returns the outcomes in these pairs.
+fn outcomes(pairs: &BTreeSet<Pair>) -> BTreeSet<&str> {
+    let names = pairs.iter().map(|[_, outcome]| outcome.as_str());
+    let is_name = |name: &&str| !name.starts_with(|first: char| first.is_ascii_digit());
+    names.filter(is_name).collect()
+}
+
+/// Returns the text of the floor that these corpora reach.
+fn written(reached: &BTreeMap<&str, BTreeSet<Pair>>) -> String {
+    let mut text = HEAD.to_owned();
+    for (name, pairs) in reached {
+        writeln!(text, "{name} {}", pairs.len()).expect("a string takes it");
+        for outcome in outcomes(pairs) {
+            writeln!(text, "    {outcome}").expect("a string takes it");
+        }
+    }
+    text
+}
+
+/// No corpus panics, and each reaches the outcomes of `outcomes.txt`: if a format changes, or inputs are lost, a corpus
+/// that is stale shows here.
+#[test]
+fn each_corpus_reaches_what_it_reached() {
+    let reached = TARGETS.iter().map(|target| {
+        let runs = corpus(target).into_iter();
+        let pairs = runs.flat_map(|bytes| fuzz::traced(|| (target.run)(&bytes)));
+        (target.name, pairs.collect::<BTreeSet<_>>())
+    });
+    let reached: BTreeMap<_, _> = reached.collect();
+    let file = path("outcomes.txt");
+    if std::env::var("OUTCOMES").is_ok_and(|what| what == "write") {
+        std::fs::write(&file, written(&reached)).expect("the floor is written");
+    }
+    let floor = std::fs::read_to_string(&file).expect("the floor");
+    let lines = floor.lines().filter(|line| !line.starts_with('#'));
+    let (mut name, mut missing) = ("", Vec::new());
+    let mut least = BTreeMap::new();
+    for line in lines {
+        if let Some(outcome) = line.strip_prefix("    ") {
+            let pairs = reached.get(name);
+            if !pairs.is_some_and(|pairs| outcomes(pairs).contains(outcome)) {
+                missing.push(format!("{name} does not reach {outcome}"));
+            }
+        } else {
+            let (target, pairs) = line.split_once(' ').expect("a name and a number");
+            name = target;
+            least.insert(target, pairs.parse::<usize>().expect("a number"));
+        }
+    }
+    for (name, pairs) in &reached {
+        let least = least.get(name).copied().unwrap_or(usize::MAX);
+        if pairs.len().saturating_mul(100) < least.saturating_mul(LEAST) {
+            missing.push(format!("{name} reaches {} pairs of {least}", pairs.len()));
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
 /// Returns a tape with steps of applications and faults, from a seed.

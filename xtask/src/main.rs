@@ -1,5 +1,7 @@
 //! The repository's own commands: `cargo xtask check` runs the steps of CI, `cargo xtask audit` checks the
-//! dependencies, `cargo xtask bench` measures, `cargo xtask soak` searches for faults until it is stopped.
+//! dependencies, `cargo xtask bench` measures, `cargo xtask soak` searches for faults until it is stopped,
+//! `cargo xtask mutants` counts the mistakes that tests find, and `cargo xtask fuzz` searches for inputs that break a
+//! decoder or a core.
 //!
 //! A command is one file with a `run` function; a step of `check` is one function that [`check`]
 //! lists.
@@ -11,8 +13,10 @@ use clap::{Parser, Subcommand};
 mod audit;
 mod check;
 mod forward;
+mod fuzz;
 mod layers;
 mod lints;
+mod mutants;
 mod outcome;
 mod ratchets;
 mod source;
@@ -37,6 +41,10 @@ enum Command {
     /// Look for faults with chance, for minutes or hours.
     #[command(disable_help_flag = true)]
     Soak(forward::Options),
+    /// Make small mistakes in the code, and count those that a test finds.
+    Mutants(mutants::Options),
+    /// Search for inputs that break a target, guided by the code that they reach.
+    Fuzz(fuzz::Options),
     /// Check licences, advisories, bans and sources of all dependencies (deny.toml).
     Audit(audit::Options),
 }
@@ -46,6 +54,8 @@ fn main() -> ExitCode {
         Command::Check(options) => check::run(&options),
         Command::Bench(options) => forward::run("bench", &options),
         Command::Soak(options) => forward::run("soak", &options),
+        Command::Mutants(options) => mutants::run(&options),
+        Command::Fuzz(options) => fuzz::run(&options),
         Command::Audit(options) => audit::run(&options),
     };
     match outcome {

@@ -44,6 +44,14 @@ pub enum Failure {
         /// Error of the system.
         source: io::Error,
     },
+    /// A file could not be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// Error of the system.
+        source: io::Error,
+    },
     /// One of our own checks found something; one line for each finding.
     #[error("{0}")]
     Found(String),

@@ -15,6 +15,9 @@ const SPACED: Duration = Duration::from_millis(9);
 const TOGETHER: Duration = Duration::from_millis(2);
 /// Divisor of the air for overdue repeats: they take at most this part of it.
 const SHARE: u64 = 16;
+/// Divisor of the time for which the oldest overdue content has waited: the time until the next repeats, while the rate
+/// is not known. A hop on which a content takes longer than those before it gets a few copies of it and not a storm.
+const BACK_OFF: u64 = 8;
 /// Limit on second transmissions: enough for a fast flow's beginning, but no large part of the air for long.
 const SECOND: Limit = Limit {
     share: 16,
@@ -199,10 +202,10 @@ impl EarlyRepairs {
         }
         self.overdue.retain(|late| repeat(&late.content));
         let bytes: u64 = self.overdue.iter().map(|late| late.content.len()).sum();
+        let oldest = self.overdue.first().map_or(now, |late| late.sent_at);
+        let backed_off = now.since(oldest) / BACK_OFF;
         let cost = Bytes::new(bytes * SHARE);
-        let affordable = pattern
-            .rate
-            .map_or(Duration::ZERO, |rate| rate.time_for(cost));
+        let affordable = pattern.rate.map_or(backed_off, |rate| rate.time_for(cost));
         self.next_repeat = now + pattern.interval.max(affordable);
     }
 

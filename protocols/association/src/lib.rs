@@ -259,7 +259,7 @@ impl Association {
 
     /// Returns the time from which [`wants_grant`](Self::wants_grant) is true, which may be past.
     pub fn grant_wanted_from(&self) -> Option<Instant> {
-        self.arq.air_wanted_from().filter(|_| self.link.is_up)
+        self.arq.content_from().filter(|_| self.link.is_up)
     }
 
     /// Returns the state of the hop, as this end sees it.

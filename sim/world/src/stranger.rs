@@ -124,7 +124,8 @@ pub(crate) fn forged(kind: u8, network: &Network, stream: &mut RandomStream) -> 
             bytes = vec![0; stream.below(1_500) as usize];
             stream.fill(&mut bytes);
         }
-        1 => bytes.truncate(stream.below(bytes.len() as u64 + 1) as usize),
+        // A whole one would be no forgery.
+        1 => bytes.truncate(stream.below(bytes.len().max(1) as u64) as usize),
         // What follows is a field that the hosts do not check.
         2 => {
             let checked = bytes.len().saturating_sub(MAC2_BYTES);

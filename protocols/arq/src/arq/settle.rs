@@ -275,9 +275,7 @@ impl Arq {
 
     /// Returns the time between retransmissions in a silence, if the hop may still hold the originals.
     pub(super) fn copy_spacing(&self, now: Instant) -> Option<Duration> {
-        let silences = self.pace.silences;
-        let is_silence = self.pace.fade.is_some() || silences == SilenceEffect::Hold;
-        let spacing = silences.spacing(now.since(self.pace.last_heard));
-        spacing.filter(|_| is_silence)
+        let lasted = now.since(self.pace.last_heard);
+        self.pace.silences.spacing(lasted)
     }
 }

@@ -224,6 +224,8 @@ impl Client {
         self.enqueue(file);
     }
 
+    /// Stores the bytes that came. Returns their range if nothing else was learned, an empty one if the readers must
+    /// try again later.
     fn take_in(
         &mut self,
         now: Instant,
@@ -239,8 +241,14 @@ impl Client {
         let node = self.node(file);
         // Writes in flight may have moved the end of the file since the call.
         let end_of_file = read.end_of_file && node.is_newest(told.call);
-        let extents = &mut node.content.extents;
-        Ok(extents.fetched(told.call, data, end_of_file))
+        let is_in_vain = read.end_of_file && !end_of_file && data.is_empty();
+        let news = node.content.extents.fetched(told.call, data, end_of_file);
+        if is_in_vain {
+            // At once the answer would be the same: the change is still in flight.
+            self.alarms.set(now + AGAIN_AFTER, Alarm::File(file));
+            return Ok(Some(0..0));
+        }
+        Ok(news)
     }
 
     /// Ends the reads of bytes in `range` with an error.

@@ -229,6 +229,9 @@ fn split(profile: Profile, bytes: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
             if usize::from(further) > FURTHER_HOLES_MAX {
                 return Err(Malformed::Holes(further));
             }
+            if bytes[27] != 0 {
+                return Err(Malformed::Reserved(bytes[27]));
+            }
             (14, WIDE_HEADER + usize::from(further) * HOLE_LENGTH)
         }
     };

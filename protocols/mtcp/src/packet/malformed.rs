@@ -56,6 +56,11 @@ pub enum Malformed {
     /// There are more holes than a packet may report.
     #[error("MTCP header: {0} further holes at offset 26 are more than 7")]
     Holes(u8),
+    /// A byte that must be zero is not.
+    #[error(
+        "MTCP header: {0} at offset 27 is not zero; both ends must run the same version of lasthop"
+    )]
+    Reserved(u8),
     /// The connection ID is zero, although the packet needs one.
     #[error("MTCP {0}: the connection ID at offset 2 is zero")]
     Nameless(Field),

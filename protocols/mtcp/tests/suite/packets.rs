@@ -272,6 +272,10 @@ fn says_what_is_wrong_and_where() {
         Packet::parse(&changed(&packets[10], 26, 8)),
         Err(Malformed::Holes(8))
     );
+    assert_eq!(
+        Packet::parse(&changed(&packets[10], 27, 1)),
+        Err(Malformed::Reserved(1))
+    );
 }
 
 fn control() -> impl Strategy<Value = Control> {

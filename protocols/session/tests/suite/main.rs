@@ -11,4 +11,5 @@ mod pair;
 mod proof;
 mod stamps;
 mod three;
+mod timers;
 mod vectors;

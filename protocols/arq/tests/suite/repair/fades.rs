@@ -1,7 +1,7 @@
 //! Fades: the time while nothing comes through, and their end.
 
-use arq::LinkEvent;
-use units::Duration;
+use arq::{Input, LinkEvent};
+use units::{BitRate, Duration};
 
 use super::script::{Script, usual};
 
@@ -79,6 +79,7 @@ fn a_hop_whose_last_silence_lost_nothing_gets_few_copies() {
     let last = *lost.last().expect("some");
     end.ack(&[(last, last)]);
     end.run(ROUND_TRIP, MILLISECOND);
+    end.input(Input::Rate(BitRate::from_megabits(100)));
     let fading = silence(&mut end);
     assert!(fading.len() > 300, "{} transmissions", fading.len());
 }
@@ -161,6 +162,7 @@ fn everything_that_a_fade_swallowed_is_sent_again() {
 #[test]
 fn a_small_request_is_repeated_until_it_is_confirmed() {
     let mut end = Script::losing(usual(), Duration::from_millis(50));
+    end.input(Input::Rate(BitRate::from_megabits(10)));
     end.held(1, 200);
     let sent = end.send(1).remove(0);
     let repeats = end.run(Duration::from_millis(300), Duration::from_millis(1));
@@ -175,6 +177,16 @@ fn a_small_request_is_repeated_until_it_is_confirmed() {
     end.ack(&[(last, last)]);
     let after = end.run(Duration::from_secs(1), Duration::from_millis(1));
     assert!(after.is_empty(), "{}", after.len());
+}
+
+/// While the hop's rate is not known, a frame may take longer than all before it, and copies would queue behind it.
+#[test]
+fn a_hop_of_unknown_rate_gets_few_copies_of_a_request() {
+    let mut end = Script::knowing(usual(), Duration::from_millis(40));
+    end.held(1, 300);
+    end.send(1);
+    let repeats = end.run(Duration::from_millis(200), MILLISECOND);
+    assert!((1..=10).contains(&repeats.len()), "{}", repeats.len());
 }
 
 /// A packet that is too large for early repeats probes the fade as all others do.

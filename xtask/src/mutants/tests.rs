@@ -1,0 +1,101 @@
+//! Tests of the choice, the names, the copy and the share.
+
+use std::fs;
+use std::process::Command;
+
+use super::copy::Copy;
+use super::report::{Report, Verdict};
+use super::sample::draw;
+use super::tool::{Found, exactly};
+use xtask::shell::Shell;
+
+fn names(count: usize) -> Vec<String> {
+    (0..count)
+        .map(|line| format!("src/lib.rs:{line}:9: replace + with - in f"))
+        .collect()
+}
+
+#[test]
+fn equal_seeds_draw_equal_mutants_and_others_draw_others() {
+    let first = draw(names(100), 10, 1);
+    assert_eq!(first, draw(names(100), 10, 1));
+    assert_ne!(first, draw(names(100), 10, 2));
+    assert_eq!(first.len(), 10);
+}
+
+#[test]
+fn a_larger_sample_contains_a_smaller_one_in_the_order_of_the_code() {
+    let all = names(100);
+    let (small, large) = (draw(all.clone(), 10, 7), draw(all.clone(), 20, 7));
+    assert!(small.iter().all(|name| large.contains(name)));
+    let in_order: Vec<_> = all
+        .into_iter()
+        .filter(|name| large.contains(name))
+        .collect();
+    assert_eq!(large, in_order);
+    assert_eq!(draw(names(3), 10, 7), names(3));
+}
+
+#[test]
+fn names_match_as_they_are_written() {
+    assert_eq!(
+        exactly("a.rs:1:2: replace f -> Option<u8> with Some(1) in <impl T for U>::f"),
+        r"^a\.rs:1:2: replace f \-> Option<u8> with Some\(1\) in <impl T for U>::f$"
+    );
+}
+
+/// Returns the report of a crate of which so many mutants are unviable, or survive.
+fn report(tried: usize, unviable: usize, survivors: usize) -> Report {
+    let mut verdict = Verdict::new("arq", 1000, tried);
+    verdict.add(
+        "arq",
+        Found {
+            unviable: names(unviable),
+            ..Found::default()
+        },
+    );
+    verdict.survivors = names(survivors);
+    let mut report = Report::new(1);
+    report.crates.push(verdict);
+    report
+}
+
+#[test]
+fn one_mutant_of_twenty_may_survive_and_those_that_do_not_compile_count_for_nothing() {
+    assert!(report(20, 0, 1).judge().is_ok());
+    assert!(report(20, 1, 1).judge().is_err());
+    assert!(report(2, 2, 0).judge().is_ok());
+    let table = report(20, 0, 1).to_string();
+    assert!(table.contains("95.0 %"), "{table}");
+    assert!(
+        table.contains("survived: src/lib.rs:0:9: replace + with - in f"),
+        "{table}"
+    );
+}
+
+#[test]
+fn a_copy_follows_the_repository_and_leaves_equal_files_alone() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let git = Command::new("git")
+        .args(["init", "--quiet"])
+        .arg(from.path())
+        .status()
+        .unwrap();
+    assert!(git.success());
+    fs::create_dir(from.path().join("src")).unwrap();
+    fs::write(from.path().join("src/a.rs"), "a").unwrap();
+    fs::write(from.path().join("b.rs"), "b").unwrap();
+    let shell = Shell::quiet(from.path());
+    let root = to.path().join("tree");
+    Copy::refresh(&shell, root.clone()).unwrap();
+    let time = |name: &str| fs::metadata(root.join(name)).unwrap().modified().unwrap();
+    let before = time("src/a.rs");
+
+    fs::remove_file(from.path().join("b.rs")).unwrap();
+    fs::write(from.path().join("c.rs"), "c").unwrap();
+    fs::write(root.join("stray"), "").unwrap();
+    Copy::refresh(&shell, root.clone()).unwrap();
+    assert_eq!(time("src/a.rs"), before);
+    assert_eq!(fs::read(root.join("c.rs")).unwrap(), b"c");
+    assert!(!root.join("b.rs").exists() && !root.join("stray").exists());
+}
