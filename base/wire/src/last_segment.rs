@@ -3,10 +3,10 @@
 use units::SeqNumber;
 
 use crate::checksum;
-use crate::field::write_u32;
+use crate::field::{read_u32, write_u16, write_u32};
 use crate::ip::{Layout, Transport};
 use crate::packet::{HEADROOM, Packet, PacketBuffer};
-use crate::tcp::{self, TcpFlags};
+use crate::tcp::{self, OptionBytes, TcpFlags, TcpSegmentOptions};
 
 /// Longest headers that are kept: those of IPv4 and TCP with all options.
 const HEADERS_MAX: usize = 120;
@@ -50,8 +50,37 @@ impl LastSegment {
         })
     }
 
-    /// Returns an acknowledgement that repeats what the segment acknowledged, with the sequence number after it.
+    /// Returns the segment as the last one after `earlier`, which may stand behind it in the sequence.
+    #[must_use]
+    pub fn after(self, earlier: &Self) -> Self {
+        let next = if self.next < earlier.next {
+            earlier.next
+        } else {
+            self.next
+        };
+        Self { next, ..self }
+    }
+
+    /// Returns the number before which everything is acknowledged.
+    pub fn acknowledged(&self) -> SeqNumber {
+        SeqNumber(read_u32(
+            &self.headers,
+            self.transport + tcp::ACKNOWLEDGMENT_NUMBER,
+        ))
+    }
+
+    /// Returns an acknowledgement that repeats what the segment acknowledged, with the sequence number after it. It
+    /// has no report of single segments: one that arrived twice (RFC 2883) would be counted twice.
     pub fn acknowledgment(&self) -> Packet {
+        self.with_window(None)
+    }
+
+    /// Returns the same acknowledgement with a window of zero.
+    pub fn closed(&self) -> Packet {
+        self.with_window(Some(0))
+    }
+
+    fn with_window(&self, window: Option<u16>) -> Packet {
         let mut buffer = PacketBuffer::with_room(HEADROOM + self.length, HEADROOM);
         buffer.extend(&self.headers[..self.length]);
         let layout = self.layout.with_length(self.length);
@@ -59,7 +88,18 @@ impl LastSegment {
         let header = &mut buffer[self.transport..];
         write_u32(header, tcp::SEQUENCE_NUMBER, self.next.0);
         header[tcp::FLAGS] = TcpFlags::ACK.0;
+        if let Some(window) = window {
+            write_u16(header, tcp::WINDOW, window);
+        }
         checksum::fill(&mut buffer, layout);
-        Packet::checked(buffer, layout)
+        let mut packet = Packet::checked(buffer, layout);
+        let options = packet.ip().and_then(|ip| match ip.transport() {
+            Transport::Tcp(tcp) => Some(OptionBytes::revised(&tcp, &TcpSegmentOptions::default())),
+            _ => None,
+        });
+        if let Some(options) = options {
+            packet.set_tcp_options(&options);
+        }
+        packet
     }
 }

@@ -30,10 +30,10 @@ use crate::malformed::{Header, Malformed, require};
 pub const HEADER_LENGTH: usize = 20;
 
 pub(crate) const SEQUENCE_NUMBER: usize = 4;
-const ACKNOWLEDGMENT_NUMBER: usize = 8;
+pub(crate) const ACKNOWLEDGMENT_NUMBER: usize = 8;
 pub(crate) const DATA_OFFSET: usize = 12;
 pub(crate) const FLAGS: usize = 13;
-const WINDOW: usize = 14;
+pub(crate) const WINDOW: usize = 14;
 pub(crate) const CHECKSUM: usize = 16;
 const URGENT_POINTER: usize = 18;
 

@@ -1,5 +1,6 @@
 //! The state machine of one end.
 
+mod admission;
 mod probe;
 mod receive;
 mod settle;
@@ -8,13 +9,13 @@ use std::collections::VecDeque;
 
 use machine::Machine;
 use units::{Bytes, Duration, Instant, Probability};
-use wire::flow::{Class, FlowKey};
+use wire::flow::Class;
 use wire::hop::{FRAME_HEADER, FrameWriter};
-use wire::packet::{HEADROOM, Packet, PacketBuffer};
+use wire::packet::{HEADROOM, PacketBuffer};
 
 use crate::acknowledge::Acknowledger;
 use crate::cause::LossClassifier;
-use crate::flow::{Admission, Lane};
+use crate::flow::Lane;
 use crate::inbox::Inbox;
 use crate::ledger::Ledger;
 use crate::limits::{MEMORY_LEAST, QueueLimits, Shares, Use};
@@ -188,15 +189,6 @@ impl Arq {
         self.outbox.flows()
     }
 
-    /// Applies the drop or mark of a full queue to a packet for the plain lane, before the agent that repairs that
-    /// lane keeps a copy: a loss here is congestion, and the sender must see it. Returns false if nothing of the
-    /// packet is left.
-    pub fn admit(&mut self, now: Instant, packet: &mut Packet, key: &FlowKey) -> bool {
-        let admission = self.outbox.admit(now, packet, key);
-        self.stats.sent.packets_dropped += u64::from(admission != Admission::Whole);
-        admission != Admission::Dropped
-    }
-
     /// Returns true if a grant would be used now.
     pub fn wants_air(&self, now: Instant) -> bool {
         let acknowledges = self.acknowledges_from().is_some_and(|due| due <= now);
@@ -329,17 +321,6 @@ impl Arq {
         self.pace.silence.stalled(now);
         self.pace.repeats.stalled(now);
         self.diagnosis.order.grace.stalled(now);
-    }
-
-    fn transport(&mut self, now: Instant, buffer: PacketBuffer) {
-        if buffer.is_empty() || buffer.len() > self.transport_packet_max() {
-            self.stats.sent.packets_dropped += 1;
-            return;
-        }
-        self.stats.sent.bytes_brief += buffer.len() as u64;
-        let (key, packet) = (Lane::Transport.common(), Packet::opaque(buffer));
-        self.stats.sent.packets_dropped += self.outbox.enqueue(now, packet, key, Lane::Transport);
-        self.pace.due.tidy.get_or_insert(now + TIDY);
     }
 
     /// Returns the pattern of early retransmissions for sparse packets, which uses the end of a fade at once.

@@ -253,10 +253,14 @@ impl Flow {
         }
     }
 
-    /// Puts a packet before the others; beyond twice `limit` bytes it is dropped. Returns the number of packets
-    /// dropped.
+    /// Puts a packet before the others, unless the first of them is the same; beyond twice `limit` bytes it is dropped.
+    /// Returns the number of packets dropped.
     pub(crate) fn enqueue_ahead(&mut self, now: Instant, packet: Packet, limit: usize) -> u64 {
         self.last_active = now;
+        let first = self.queue.front();
+        if first.is_some_and(|first| first.packet[..] == packet[..]) {
+            return 0;
+        }
         if self.queued + packet.len() > 2 * limit {
             return 1;
         }
@@ -299,6 +303,12 @@ impl Flow {
     pub(crate) fn has(&self, packet: &Packet) -> bool {
         let stream = self.stream.as_ref();
         stream.is_some_and(|stream| stream.held.has(packet))
+    }
+
+    /// Returns true if the data of `packet` wait to be delivered, or it has none.
+    pub(crate) fn keeps(&self, packet: &Packet) -> bool {
+        let stream = self.stream.as_ref();
+        stream.is_some_and(|stream| stream.held.keeps(packet))
     }
 
     /// Drops the packet that has waited longest; returns its length in bytes.

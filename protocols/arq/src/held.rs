@@ -52,6 +52,14 @@ impl HeldData {
             && says_no_more(&tcp)
     }
 
+    /// Returns true if all data of `packet` wait to be delivered.
+    pub(crate) fn keeps(&self, packet: &Packet) -> bool {
+        segment(packet).is_some_and(|(tcp, _)| {
+            let range = self.range(&tcp);
+            range.is_empty() || self.ranges.covers(&range)
+        })
+    }
+
     /// Adds a packet that waits from now on.
     pub(crate) fn hold(&mut self, packet: &Packet) {
         let Some((tcp, said)) = segment(packet) else {

@@ -5,11 +5,12 @@
 //! not grant itself. TCP crosses with the link layer's repair or, by [`TcpMethod`], without it; TCP that is split
 //! crosses as streams of MTCP ([`StreamConfig`]).
 
+mod connections;
 mod flows;
+mod holding;
 mod lane;
 mod marks;
 mod recent;
-mod reviving;
 mod sending;
 mod status;
 mod streams;
@@ -199,20 +200,12 @@ impl Association {
         }
     }
 
-    /// Sends an acknowledgement for each TCP connection of this mobile host: its gateway may have lost the state of
-    /// their address translation. Does nothing at a gateway.
-    pub fn revive_connections(&mut self, now: Instant) {
-        for packet in self.tcp.acknowledgments() {
-            self.handle_input(now, Input::Packet(packet));
-        }
-    }
-
     /// Returns the bytes of memory held for the other end, and their limit: [`Config::memory`], and the limits of
     /// snoop and streams if they are used.
     pub fn memory(&self) -> (Bytes, Bytes) {
         let (cached, cache) = self.tcp.memory();
         let tables = self.marks.memory() + self.flows.memory() + self.air.memory();
-        let tables = tables + self.tcp.sent_memory();
+        let tables = tables + self.tcp.connections.memory();
         let streams = self.streams.as_ref().map(Streams::memory);
         let (streamed, streams) = streams.unwrap_or_default();
         (
@@ -310,6 +303,9 @@ impl Association {
         if begun.is_none() {
             key = COMMON_FLOW;
         }
+        if is_held_tcp && self.hold(now, key, &packet) {
+            return;
+        }
         if is_held_tcp && self.tcp.is_used() {
             if self.arq.admit(now, &mut packet, &key) {
                 self.tcp.handle_input(now, tcp::Input::Outgoing(packet));
@@ -350,7 +346,7 @@ impl Association {
                 _ => {}
             }
         }
-        self.outputs.push_back(Output::Packet(packet));
+        self.release(now, packet);
     }
 
     /// Carries out the outputs of the TCP lane.
@@ -367,7 +363,7 @@ impl Association {
                         .handle_input(now, arq::Input::Plain { packet, key, ahead });
                     self.seat(now, key, begun);
                 }
-                tcp::Output::Release(packet) => self.outputs.push_back(Output::Packet(packet)),
+                tcp::Output::Release(packet) => self.release(now, packet),
             }
         }
     }
@@ -386,6 +382,7 @@ impl Association {
             self.air.end_turn();
         }
         self.air.end_turn();
+        self.let_go(now);
         if self.link.is_up && !self.arq.has_content(now) {
             self.air.idle();
         }
@@ -453,6 +450,7 @@ impl Machine for Association {
             }
             Input::Memory(bytes) => {
                 self.flows.set_memory(bytes);
+                self.tcp.connections.set_memory(bytes);
                 self.arq.handle_input(now, arq::Input::Memory(bytes));
             }
         }

@@ -11,7 +11,7 @@ use wire::ip::Version;
 use wire::packet::Packet;
 use wire::segment::Segments;
 
-use crate::reviving::SentSegments;
+use crate::connections::Connections;
 
 /// Bytes of a frame beside a packet of the plain lane: its header, the fields of the chunk and the record, and an
 /// acknowledgement of usual size.
@@ -104,13 +104,15 @@ pub(crate) enum Output {
 #[derive(Debug)]
 pub(crate) struct TcpLane {
     method: TcpMethod,
+    at_gateway: bool,
     watch: SnoopSide,
     /// Length of the longest packet that is never split, in bytes.
     packet: usize,
     /// Limit on the cache.
     cache: Bytes,
-    /// Last segments of the connections of this end; `None` at a gateway.
-    sent: Option<SentSegments>,
+    pub(crate) connections: Connections,
+    /// True if senders are held while the hop is silent.
+    holds: bool,
     outputs: VecDeque<Output>,
 }
 
@@ -139,36 +141,69 @@ impl TcpLane {
         };
         Self {
             method: config.method,
+            at_gateway: config.at_gateway,
             watch,
             packet: frame.saturating_sub(AROUND),
             cache: config.cache,
-            sent: (!config.at_gateway).then(SentSegments::default),
+            connections: Connections::default(),
+            holds: false,
             outputs: VecDeque::new(),
         }
     }
 
-    /// Returns the lane as the successor of another one: it takes over the last segments of connections.
+    /// Returns the lane as the successor of another one: it takes over the connections.
     pub(crate) fn after(self, former: &mut Self) -> Self {
-        let sent = self.sent.and(former.sent.take());
-        Self { sent, ..self }
+        let connections = std::mem::take(&mut former.connections);
+        Self {
+            connections,
+            ..self
+        }
+    }
+
+    /// Returns the lane, which holds senders from now on, except where TCP repairs itself.
+    pub(crate) fn holding(self) -> Self {
+        let holds = self.method != TcpMethod::Plain;
+        Self { holds, ..self }
+    }
+
+    /// Returns true if senders are held while the hop is silent.
+    pub(crate) fn holds(&self) -> bool {
+        self.holds
     }
 
     /// Records a TCP packet of this end, whatever repairs it.
     pub(crate) fn sent(&mut self, now: Instant, key: FlowKey, packet: &Packet) {
-        if let Some(sent) = &mut self.sent {
-            sent.sent(now, key, packet);
+        if !self.at_gateway {
+            self.connections.sent(now, key, packet);
         }
     }
 
-    /// Returns an acknowledgement for each connection of this end.
-    pub(crate) fn acknowledgments(&self) -> Vec<Packet> {
-        let sent = self.sent.iter();
-        sent.flat_map(SentSegments::acknowledgments).collect()
+    /// Records a TCP packet that leaves this end of the hop, for the flow `key` of its answers.
+    pub(crate) fn received(&mut self, now: Instant, key: FlowKey, packet: &Packet) {
+        if self.holds {
+            self.connections.received(now, key, packet);
+        }
     }
 
-    /// Returns the bytes of memory of the last segments.
-    pub(crate) fn sent_memory(&self) -> Bytes {
-        self.sent.as_ref().map_or(Bytes::ZERO, SentSegments::memory)
+    /// Returns true if snoop has the segment in `packet`, and keeps its connection.
+    pub(crate) fn keeps(&mut self, now: Instant, packet: &Packet) -> bool {
+        match &mut self.watch {
+            SnoopSide::Nobody => false,
+            SnoopSide::Agent(agent) => agent.keeps(now, packet),
+            SnoopSide::Mobile(mobile) => mobile.keeps(now, packet),
+        }
+    }
+
+    /// Sends what snoop has of a connection again; `key` is its flow from this end.
+    pub(crate) fn resume(&mut self, now: Instant, key: &FlowKey) {
+        let own = (key.source, key.source_port).into();
+        let theirs = (key.destination, key.destination_port).into();
+        match &mut self.watch {
+            SnoopSide::Nobody => {}
+            SnoopSide::Agent(agent) => agent.resume(now, theirs, own),
+            SnoopSide::Mobile(mobile) => mobile.resume(now, own, theirs),
+        }
+        self.drain();
     }
 
     /// Sets the length of frames. Longer segments that connections agreed on before cross in two parts.

@@ -153,7 +153,7 @@ impl Bearer {
             }),
             ..arq::Config::new(frame, around + ethernet::HEADER_BYTES)
         };
-        let mut association = Association::new(config, self.rate, &tcp);
+        let mut association = Association::new(config, self.rate, &tcp).holding_senders();
         if let Some(limits) = caps.flow_limits() {
             association = association.with_flow_limits(limits);
         }

@@ -1,5 +1,7 @@
 //! The agent of the gateway.
 
+use std::net::SocketAddr;
+
 use machine::Machine;
 use units::Instant;
 use wire::tcp::TcpFlags;
@@ -50,6 +52,28 @@ impl<P: Segment> Agent<P> {
     /// Returns the cost of all caches, in bytes: never more than [`Limits::bytes`](crate::Limits::bytes).
     pub fn cached_bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Returns true if the segment in a packet from the wired side is cached; notes that its connection lives.
+    pub fn keeps(&mut self, now: Instant, packet: &P) -> bool {
+        let Some(header) = packet.header() else {
+            return false;
+        };
+        let name = FlowName {
+            mobile: header.destination,
+            fixed: header.source,
+        };
+        self.flows.touch(now, &name);
+        let flow = self.flows.get_mut(&name);
+        flow.is_some_and(|flow| flow.keeps(header.range()))
+    }
+
+    /// Sends all cached segments of a connection again: a fade is over, in which they were lost.
+    pub fn resume(&mut self, now: Instant, mobile: SocketAddr, fixed: SocketAddr) {
+        let name = FlowName { mobile, fixed };
+        self.with(now, &name, |flow, context, effects| {
+            flow.resume(context, effects);
+        });
     }
 
     fn packet(&mut self, now: Instant, origin: Origin, packet: P) {

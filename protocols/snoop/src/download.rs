@@ -111,6 +111,24 @@ impl<P: Segment> Download<P> {
         self.cache.bytes()
     }
 
+    /// Returns true if all of `range` is cached.
+    pub(crate) fn keeps(&self, range: SeqRange) -> bool {
+        self.cache.covers(range, |_| true)
+    }
+
+    /// Sends all of the cache again.
+    pub(crate) fn resume(&mut self, context: &Context<'_>, effects: &mut Effects<P>) {
+        self.recovery = Recovery::default();
+        for entry in self.cache.iter_mut() {
+            entry.sent_at = context.now;
+            entry.repeated = true;
+            effects.counters.repairs += 1;
+            effects.send_to_mobile(entry.packet.clone(), false);
+        }
+        self.repaired(context);
+        self.arm_persist(context);
+    }
+
     /// Returns the last acknowledgement of the mobile host, if there was one.
     pub(crate) fn last(&self) -> Option<&Header> {
         self.window.last()

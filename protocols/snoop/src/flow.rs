@@ -2,8 +2,7 @@
 
 use planted::Bug;
 use units::{Instant, SeqNumber};
-use wire::tcp::AirLoss;
-use wire::tcp::TcpFlags;
+use wire::tcp::{AirLoss, SeqRange, TcpFlags};
 
 use crate::download::{DataPassage, Download, Passage};
 use crate::effects::{Context, Effects};
@@ -34,6 +33,16 @@ impl<P: Segment> Flow<P> {
     /// Returns the cost of the flow's cache, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.download.bytes()
+    }
+
+    /// Returns true if all data of `range` for the mobile host are cached.
+    pub(crate) fn keeps(&self, range: SeqRange) -> bool {
+        self.download.keeps(range)
+    }
+
+    /// Sends all cached data for the mobile host again.
+    pub(crate) fn resume(&mut self, context: &Context<'_>, effects: &mut Effects<P>) {
+        self.download.resume(context, effects);
     }
 
     /// Handles a segment from the fixed host.

@@ -1,6 +1,7 @@
 //! The mobile host's part: it answers the agent's negative acknowledgements below an unmodified TCP.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 
 use machine::Machine;
 use serde::{Deserialize, Serialize};
@@ -111,6 +112,36 @@ impl<P: Segment> Mobile<P> {
     /// Returns the cost of all caches, in bytes: never more than [`Limits::bytes`].
     pub fn cached_bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Returns true if the segment in a packet of the TCP above is cached; notes that its connection lives.
+    pub fn keeps(&mut self, now: Instant, packet: &P) -> bool {
+        let Some(header) = packet.header() else {
+            return false;
+        };
+        let name = FlowName {
+            mobile: header.source,
+            fixed: header.destination,
+        };
+        self.flows.touch(now, &name);
+        let sender = self.flows.get_mut(&name);
+        sender.is_some_and(|sender| sender.cache.covers(header.range(), |_| true))
+    }
+
+    /// Sends all cached segments of a connection again: a fade is over, in which they were lost.
+    pub fn resume(&mut self, now: Instant, mobile: SocketAddr, fixed: SocketAddr) {
+        let Some(sender) = self.flows.get_mut(&FlowName { mobile, fixed }) else {
+            return;
+        };
+        for entry in sender.cache.iter_mut() {
+            entry.repeated = true;
+            entry.sent_at = now;
+            self.counters.repairs += 1;
+            self.outputs.push_back(MobileOutput::ToAir {
+                packet: entry.packet.clone(),
+                priority: false,
+            });
+        }
     }
 
     fn take_from_host(&mut self, now: Instant, packet: P) {

@@ -226,6 +226,14 @@ impl Sender {
     /// Handles the retransmission timeout. Returns false if the connection must be aborted.
     pub(crate) fn time_out(&mut self, clock: &Clock) -> bool {
         self.recovered.timeouts += 1;
+        if self.is_open() && self.peer.size == 0 {
+            // The peer has taken its window back: the retransmission probes it, and no number of probes is too many
+            // while they are answered (RFC 9293 §3.8.6.1; Linux's tcp_retransmit_timer).
+            self.timers.stop();
+            self.flight.next = self.flight.unacknowledged;
+            self.persist_out();
+            return true;
+        }
         if !self.timers.expired(clock) {
             return false;
         }

@@ -1,11 +1,13 @@
-//! `tcp = "snoop"` and `"plain"` with the kernel's own TCP over a lossy emulated hop.
+//! The methods for TCP with the kernel's own TCP over an emulated hop that loses frames or fades.
 
 use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
 
 use edges::namespace::Namespace;
 use serde_json::Value;
 
-use crate::support::{Daemon, FIXED_HOST, Hosts, LOSSY_LINK, able, carry, connect};
+use crate::support::{Daemon, FIXED_HOST, Hosts, LOSSY_LINK, able, carry, connect, content};
 
 const BYTES: usize = 2 << 20;
 /// What two ends may agree on, and which of it is on.
@@ -18,9 +20,25 @@ const SETTINGS: [[bool; 3]; 5] = [
     [false, false, false],
 ];
 
-/// The hosts, connected, with TCP by this method.
-fn connected(method: &str) -> (Hosts, [Daemon; 2]) {
-    let hosts = Hosts::over_air(LOSSY_LINK);
+/// Four seconds of good air, then six of bad.
+const FADING_LINK: &str = r#"
+[each]
+rate = "2 Mbit/s"
+delay = "5 ms"
+queue = "50 packets"
+[errors]
+model = "temporal"
+good = { distribution = "deterministic", mean = "4 s" }
+bad = { distribution = "deterministic", mean = "6 s" }
+"#;
+/// More than one direction carries between two fades.
+const ACROSS_A_FADE: usize = 1_100_000;
+/// With it a sender of Linux gives up after three seconds of timeouts.
+const IMPATIENT: &str = "3";
+
+/// The hosts, connected over `link`, with TCP by this method.
+fn connected(link: &str, method: &str) -> (Hosts, [Daemon; 2]) {
+    let hosts = Hosts::over_air(link);
     hosts.configure_more("gateway", "public_key", &format!("tcp = \"{method}\""));
     let daemons = hosts.start_both();
     for end in ["gateway", "mobile"] {
@@ -94,8 +112,8 @@ fn snoop_repairs_the_kernels_tcp_in_every_setting() {
     if !able() {
         return;
     }
-    let (plain_hosts, _plain_daemons) = connected("plain");
-    let (hosts, _daemons) = connected("snoop");
+    let (plain_hosts, _plain_daemons) = connected(LOSSY_LINK, "plain");
+    let (hosts, _daemons) = connected(LOSSY_LINK, "snoop");
     // Beside each other, as neither fills a processor.
     let (plain, snoop) = std::thread::scope(|scope| {
         let plain = scope.spawn(|| in_every_setting(&plain_hosts));
@@ -120,4 +138,60 @@ fn snoop_repairs_the_kernels_tcp_in_every_setting() {
     for (snoop, plain) in snoop.iter().zip(&plain) {
         assert!(snoop < plain, "{told}");
     }
+}
+
+/// Sends across a fade; returns the error if the sender gave up.
+fn send(mut from: TcpStream, mut to: TcpStream) -> io::Result<()> {
+    let reader = to.try_clone()?;
+    std::thread::scope(|scope| {
+        let receiver = scope.spawn(move || {
+            let read = io::copy(&mut to, &mut io::sink());
+            let _ = to.shutdown(Shutdown::Both);
+            read
+        });
+        let sent = from
+            .write_all(&content(ACROSS_A_FADE, 0))
+            .and_then(|()| from.shutdown(Shutdown::Write))
+            // The receiver ends the connection once it has everything.
+            .and_then(|()| from.read(&mut [0]));
+        // A receiver whose sender has given up waits for nothing.
+        let _ = reader.shutdown(Shutdown::Both);
+        let received = receiver.join().unwrap();
+        sent.and(received)
+            .map(|length| assert_eq!(length, ACROSS_A_FADE as u64))
+    })
+}
+
+/// Impatient senders on both sides of a hop that fades; returns the outcomes of a download and of an upload.
+fn across_a_fade(hosts: &Hosts) -> [io::Result<()>; 2] {
+    for host in [&hosts.mobile, &hosts.fixed] {
+        rig::set(host, "net/ipv4/tcp_retries2", IMPATIENT).unwrap();
+    }
+    let ends = || connect(&hosts.mobile, &hosts.fixed, FIXED_HOST).unwrap();
+    let ((mobile, fixed), (other_mobile, other_fixed)) = (ends(), ends());
+    std::thread::scope(|scope| {
+        let download = scope.spawn(move || send(fixed, mobile));
+        let upload = send(other_mobile, other_fixed);
+        [download.join().unwrap(), upload]
+    })
+}
+
+#[test]
+fn a_fade_ends_no_connection_of_an_impatient_kernel() {
+    if !able() {
+        return;
+    }
+    let methods = ["plain", "arq", "snoop"];
+    let rigs = methods.map(|method| connected(FADING_LINK, method));
+    let [plain, arq, snoop] = std::thread::scope(|scope| {
+        let outcomes = rigs
+            .each_ref()
+            .map(|(hosts, _)| scope.spawn(|| across_a_fade(hosts)));
+        outcomes.map(|outcomes| outcomes.join().unwrap())
+    });
+    let told = format!("plain {plain:?}, arq {arq:?}, snoop {snoop:?}");
+    println!("{told}");
+    assert!(plain.iter().all(Result::is_err), "too short a fade: {told}");
+    let held = arq.iter().chain(&snoop);
+    assert!(held.into_iter().all(Result::is_ok), "{told}");
 }

@@ -49,6 +49,12 @@ impl Outbox {
         dropped.unwrap_or_default()
     }
 
+    /// Returns true if the data of `packet` wait to be delivered.
+    pub(crate) fn keeps(&self, key: &FlowKey, packet: &Packet) -> bool {
+        let flow = self.table.find(key).and_then(|slot| self.table.get(slot));
+        flow.is_some_and(|flow| !flow.is_idle() && flow.keeps(packet))
+    }
+
     /// Makes the flow of this key a guest, or that of the packets that have no flow of their own.
     pub(crate) fn make_guest(&mut self, key: &FlowKey) {
         let common = [Lane::Held, Lane::Brief, Lane::Plain { ahead: false }].map(Lane::common);

@@ -7,6 +7,7 @@ mod changes;
 mod conformance;
 mod faults;
 mod handoff;
+mod held_senders;
 mod hostile;
 mod mtu;
 mod one_key;

@@ -18,6 +18,10 @@ pub(crate) struct Ends {
     endpoints: [Endpoint; 2],
     read: [u64; 2],
     finished: [bool; 2],
+    /// Ends that gave the connection up, or saw the other one do so.
+    pub(crate) reset: [bool; 2],
+    /// Segments that came to each end with a closed window.
+    pub(crate) closed: [u64; 2],
     /// Sender, and number of bytes.
     transfer: (usize, u64),
     /// Packets whose content was not what their place in the stream says, or that were no segments.
@@ -41,6 +45,8 @@ impl Ends {
             endpoints: [mobile, fixed].map(|end| end.expect("the configuration is right")),
             read: [0; 2],
             finished: [false; 2],
+            reset: [false; 2],
+            closed: [0; 2],
             transfer: (MOBILE, 0),
             wrong: 0,
             longest: 0,
@@ -62,7 +68,10 @@ impl Ends {
             fill_transport_checksum(&mut bytes).expect("a packet");
         }
         match TcpSegment::parse(&bytes) {
-            Ok((segment, true)) => self.endpoints[host].handle_input(now, Input::Segment(segment)),
+            Ok((segment, true)) => {
+                self.closed[host] += u64::from(segment.window == 0);
+                self.endpoints[host].handle_input(now, Input::Segment(segment));
+            }
             _ => self.wrong += 1,
         }
     }
@@ -83,7 +92,8 @@ impl Ends {
                         end.handle_input(now, Input::Write(self.transfer.1));
                         end.handle_input(now, Input::Close);
                     }
-                    Output::Connected | Output::Writable(_) | Output::Reset => {}
+                    Output::Reset => self.reset[host] = true,
+                    Output::Connected | Output::Writable(_) => {}
                 }
             }
         }

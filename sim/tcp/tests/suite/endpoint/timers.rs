@@ -2,8 +2,10 @@
 
 use tcp::{Config, Input, Output, Policy};
 use units::{Bytes, Duration, Instant};
+use wire::TcpSegment;
+use wire::tcp::{TcpFlags, TcpSegmentOptions};
 
-use super::pipe::{CLIENT, Fate, Pipe, SERVER, config};
+use super::pipe::{CLIENT, Fate, Pipe, SERVER, address, config, connection};
 
 fn sent_at(pipe: &Pipe) -> Vec<u64> {
     let data = pipe
@@ -52,6 +54,32 @@ fn timeouts_fall_on_ticks_and_double() {
         Some(&Output::Reset),
         "the other end is given up"
     );
+}
+
+/// A window that is taken back turns retransmissions into probes, and their number ends no connection.
+#[test]
+fn a_closed_window_holds_a_sender() {
+    let mut pipe = Pipe::connected(&config(Policy::Reno));
+    pipe.wire.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.write(CLIENT, 1_000);
+    let advertised = |window| TcpSegment {
+        source: address(SERVER),
+        destination: address(CLIENT),
+        sequence: connection(SERVER).initial_sequence + 1,
+        acknowledgment: connection(CLIENT).initial_sequence + 1,
+        flags: TcpFlags::ACK,
+        window,
+        payload: 0,
+        options: TcpSegmentOptions::default(),
+    };
+    pipe.input(CLIENT, Input::Segment(advertised(0)));
+    pipe.run(Duration::from_secs(7_000));
+    assert!(!pipe.told[CLIENT].contains(&Output::Reset));
+    assert!(pipe.ends[CLIENT].counters().sent.window_probes > 100);
+    pipe.wire.decide = Box::new(|_, _, _| Fate::Arrives);
+    pipe.input(CLIENT, Input::Segment(advertised(9_000)));
+    pipe.run(Duration::from_secs(1));
+    assert_eq!(pipe.received(SERVER), 1_000);
 }
 
 #[test]

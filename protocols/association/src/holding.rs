@@ -1,0 +1,73 @@
+//! Senders of TCP that are held while the hop is silent, and connections that are kept beyond an association.
+
+use machine::Machine;
+use units::Instant;
+use wire::flow::FlowKey;
+use wire::ip::Protocol;
+use wire::packet::Packet;
+
+use crate::{Association, Input, Output, TcpMethod};
+
+impl Association {
+    /// Returns the association with senders of TCP held while the hop is silent: no fade ends a connection whose next
+    /// segment waits at this end. [`TcpMethod::Plain`] holds none.
+    #[must_use]
+    pub fn holding_senders(self) -> Self {
+        let tcp = self.tcp.holding();
+        Self { tcp, ..self }
+    }
+
+    /// Sends an acknowledgement for each TCP connection of this mobile host: its gateway may have lost the state of
+    /// their address translation. Does nothing at a gateway.
+    pub fn revive_connections(&mut self, now: Instant) {
+        let packets: Vec<_> = self.tcp.connections.acknowledgments().collect();
+        for packet in packets {
+            self.handle_input(now, Input::Packet(packet));
+        }
+    }
+
+    /// Answers a packet of TCP for the other end, which cannot; returns true if it did, and the packet need not cross.
+    pub(crate) fn hold(&mut self, now: Instant, key: FlowKey, packet: &Packet) -> bool {
+        if !self.tcp.holds() || !self.is_silent() {
+            return false;
+        }
+        let is_kept = match self.tcp.method() {
+            TcpMethod::Arq => self.arq.keeps(&key, packet),
+            TcpMethod::Snoop => self.tcp.keeps(now, packet),
+            TcpMethod::Plain => false,
+        };
+        let connections = &mut self.tcp.connections;
+        let answer = connections.answer(now, &key, packet, is_kept);
+        let is_answered = answer.is_some();
+        self.outputs.extend(answer.map(Output::Packet));
+        is_answered
+    }
+
+    /// Lets held senders go on once the hop is back.
+    pub(crate) fn let_go(&mut self, now: Instant) {
+        if !self.tcp.connections.are_held() || self.is_silent() {
+            return;
+        }
+        for (key, packet) in self.tcp.connections.let_go() {
+            self.outputs.push_back(Output::Packet(packet));
+            self.tcp.resume(now, &key);
+        }
+        self.carry_tcp(now);
+    }
+
+    /// Passes on a packet that has crossed the hop.
+    pub(crate) fn release(&mut self, now: Instant, packet: Packet) {
+        if self.tcp.holds()
+            && let Some(ip) = packet.ip()
+            && ip.protocol() == Protocol::TCP
+        {
+            let key = FlowKey::of(&ip).reversed();
+            self.tcp.received(now, key, &packet);
+        }
+        self.outputs.push_back(Output::Packet(packet));
+    }
+
+    fn is_silent(&self) -> bool {
+        !self.link.is_up || self.arq.fade_since().is_some()
+    }
+}
