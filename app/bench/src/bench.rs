@@ -12,7 +12,10 @@ use crate::failure::Failure;
 use xtask::shell::Shell;
 
 mod air;
+mod beside;
 pub(crate) mod files;
+mod flood;
+mod hostile;
 mod links;
 mod matrix;
 mod parallel;
@@ -21,7 +24,7 @@ mod row;
 pub(crate) mod setting;
 mod simulator;
 mod split;
-mod spread;
+pub(crate) mod spread;
 mod tunnel;
 mod world;
 
@@ -67,6 +70,10 @@ enum Bench {
     /// The programs that `split` starts in its hosts.
     #[command(hide = true)]
     SplitEnd(split::end::Options),
+    /// Forged datagrams beside a download: their cost for the gateway, and the rate that is left.
+    Flood(flood::Options),
+    /// A mobile host with a valid key that does its worst, beside the download of another one.
+    Hostile(hostile::Options),
     /// A tunnel over a lossless veth pair: lasthop by each bearer and wireguard-go in turns.
     Tunnel(tunnel::Options),
     /// Real hops: TCP alone and lasthop, beside other senders' TCP, over traces and link files.
@@ -82,8 +89,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let shell = Shell::new(true);
     match &options.bench {
         Bench::SplitEnd(options) => return split::end::run(options),
-        // It describes itself when it runs in its own namespaces.
+        // These describe themselves when they run in their own namespaces.
         Bench::World(options) => return world::run(&shell, options),
+        Bench::Flood(options) => return flood::run(&shell, options),
+        Bench::Hostile(options) => return hostile::run(&shell, options),
         Bench::Split(options) => split::enter(&shell, options)?,
         Bench::Links(_)
         | Bench::Files(_)
@@ -95,7 +104,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
     println!("{}\n", setting::describe(&shell)?);
     match &options.bench {
-        Bench::SplitEnd(_) | Bench::World(_) => Ok(()),
+        Bench::SplitEnd(_) | Bench::World(_) | Bench::Flood(_) | Bench::Hostile(_) => Ok(()),
         Bench::Split(options) => split::run(&shell, options),
         Bench::Links(options) => links::run(&shell, options),
         Bench::SlowServer(options) => files::service::run(options),

@@ -10,8 +10,8 @@ use xtask::shell::Shell;
 
 pub(crate) mod alone;
 mod files;
+mod kills;
 mod random;
-mod split;
 mod watch;
 mod world;
 
@@ -26,8 +26,8 @@ pub(crate) struct Options {
 enum Soak {
     /// Files on a mount of a real NFS server: random operations, pjdfstest, a server that is killed.
     Files(files::Options),
-    /// Files over split TCP, while the daemons at both ends of the hop are killed.
-    Split(split::Options),
+    /// Files over TCP, while the daemons at both ends of the hop are killed.
+    Kills(kills::Options),
     /// Hosts with every fault at once, in virtual time.
     World(world::Options),
 }
@@ -36,7 +36,7 @@ enum Soak {
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     match &options.soak {
         Soak::Files(options) => files::run(&Shell::new(false), options),
-        Soak::Split(options) => split::run(&Shell::new(false), options),
+        Soak::Kills(options) => kills::run(&Shell::new(false), options),
         Soak::World(options) => world::run(&Shell::new(false), options),
     }
 }

@@ -30,8 +30,8 @@ impl LastSegment {
             return None;
         };
         let flags = tcp.flags();
-        let is_open = flags.contains(TcpFlags::ACK) && flags.without(TcpFlags::SYN) == flags;
-        if !is_open || flags.contains(TcpFlags::RST) {
+        // The answer to a request may stay the only segment of who only receives.
+        if !flags.contains(TcpFlags::ACK) || flags.contains(TcpFlags::RST) {
             return None;
         }
         let transport = ip.header_length();
@@ -40,13 +40,14 @@ impl LastSegment {
         headers
             .get_mut(..length)?
             .copy_from_slice(&ip.bytes()[..length]);
-        let ends = u32::from(flags.contains(TcpFlags::FIN));
+        let beside = [TcpFlags::SYN, TcpFlags::FIN];
+        let beside = beside.iter().filter(|flag| flags.contains(**flag)).count();
         Some(Self {
             headers,
             length,
             transport,
             layout: ip.layout(),
-            next: tcp.sequence_number() + tcp.payload().len() as u32 + ends,
+            next: tcp.sequence_number() + (tcp.payload().len() + beside) as u32,
         })
     }
 

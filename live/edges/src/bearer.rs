@@ -70,6 +70,13 @@ impl DatagramBearer for Bearer {
         }
     }
 
+    fn second_descriptor(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Udp(bearer) => bearer.second_descriptor(),
+            Self::Ethernet(bearer) => bearer.second_descriptor(),
+        }
+    }
+
     fn counters(&self) -> BearerCounters {
         match self {
             Self::Udp(bearer) => bearer.counters(),

@@ -1,7 +1,7 @@
 //! The trait of bearers, and its types.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -129,6 +129,11 @@ pub trait DatagramBearer: AsFd {
     /// Returns an address with a closed port, as reported by the network; each report is returned once. It may be
     /// forged.
     fn refused(&mut self) -> Option<HopAddress> {
+        None
+    }
+
+    /// Returns another descriptor that is readable while datagrams wait, if there are two.
+    fn second_descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 

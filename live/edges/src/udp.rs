@@ -22,12 +22,16 @@ use crate::socket::{
 };
 use crate::stamps::Stamps;
 
+mod group;
+
 /// Number of messages that one receive call takes; each may be a train of datagrams.
 const MESSAGES: usize = 16;
 /// Room for a message, in bytes: the longest train that the kernel joins.
 const MESSAGE_ROOM: usize = 65_536;
 /// Number of network reports that are read at once.
 const REPORTS_AT_ONCE: u32 = 1_024;
+/// Requested size of the kernel's buffer for datagrams that are not privileged.
+const REST: Bytes = Bytes::mebi(1);
 /// Largest payload of one send call in IPv4 (RFC 768: 65,535 minus both headers), in bytes.
 const TRAIN_ROOM: usize = 65_507;
 
@@ -43,24 +47,77 @@ pub struct UdpOptions {
     pub mark: Option<u32>,
     /// Requested size of the kernel's buffer in each direction.
     pub buffer: Bytes,
+    /// Datagrams that have the kernel's buffer for themselves, if not all share it.
+    pub privileged: Option<Privileged>,
+}
+
+/// Datagrams that others cannot displace: the rest, as a flood of handshakes, has a buffer of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct Privileged {
+    /// Their first byte.
+    pub first_byte: u8,
+    /// Their least length, in bytes.
+    pub least: usize,
 }
 
 impl UdpOptions {
-    /// Returns the defaults, bound to `bind`: any device, no mark, buffers of 8 MiB.
+    /// Returns the defaults, bound to `bind`: any device, no mark, buffers of 8 MiB, which all datagrams share.
     pub fn new(bind: SocketAddr) -> Self {
         Self {
             bind,
             device: None,
             mark: None,
             buffer: Bytes::mebi(8),
+            privileged: None,
         }
+    }
+
+    /// Opens a socket that is not bound yet.
+    fn socket(&self) -> io::Result<Socket> {
+        let bind = self.bind;
+        let socket = Socket::new(Domain::for_address(bind), Type::DGRAM, Some(Protocol::UDP))
+            .map_err(|error| context(&error, "cannot open a UDP socket"))?;
+        if bind.is_ipv6() {
+            socket.set_only_v6(!bind.ip().is_unspecified())?;
+        }
+        if let Some(device) = &self.device {
+            let what = || format!("cannot bind a UDP socket to device {device}");
+            socket
+                .bind_device(Some(device.as_bytes()))
+                .map_err(|e| context(&e, &what()))?;
+        }
+        if let Some(mark) = self.mark {
+            let what = "cannot mark a UDP socket (this needs CAP_NET_ADMIN)";
+            socket
+                .set_mark(mark)
+                .map_err(|error| context(&error, what))?;
+        }
+        Ok(socket)
+    }
+}
+
+/// A socket with the state of batches, bound.
+struct Port {
+    socket: Socket,
+    state: UdpSocketState,
+}
+
+impl Port {
+    fn new(socket: Socket, bind: SocketAddr, buffer: Bytes) -> io::Result<Self> {
+        enlarge_buffers(&socket, usize::try_from(buffer.get()).unwrap_or(usize::MAX))?;
+        let state = UdpSocketState::new((&socket).into())?;
+        error_queue::enable(&socket, bind.is_ipv6())?;
+        leave_out_destinations(&socket, bind)?;
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket, state })
     }
 }
 
 /// A UDP socket: non-blocking, never fragments, uses kernel time stamps, and batches both ways.
 pub struct UdpBearer {
-    socket: Socket,
-    state: UdpSocketState,
+    port: Port,
+    /// Receives what is not [privileged](UdpOptions::privileged).
+    rest: Option<Port>,
     address: SocketAddr,
     ecn: Option<EcnCodepoint>,
     incoming: Box<[u8]>,
@@ -78,39 +135,26 @@ impl UdpBearer {
     /// An error names the failed step and the address or device.
     pub fn open(options: &UdpOptions) -> io::Result<Self> {
         let bind = options.bind;
-        let socket = Socket::new(Domain::for_address(bind), Type::DGRAM, Some(Protocol::UDP))
-            .map_err(|error| context(&error, "cannot open a UDP socket"))?;
-        if bind.is_ipv6() {
-            socket.set_only_v6(!bind.ip().is_unspecified())?;
-        }
-        if let Some(device) = &options.device {
-            let what = || format!("cannot bind a UDP socket to device {device}");
-            socket
-                .bind_device(Some(device.as_bytes()))
-                .map_err(|e| context(&e, &what()))?;
-        }
-        if let Some(mark) = options.mark {
-            let what = "cannot mark a UDP socket (this needs CAP_NET_ADMIN)";
-            socket
-                .set_mark(mark)
-                .map_err(|error| context(&error, what))?;
-        }
+        let socket = options.socket()?;
         let what = || format!("cannot bind UDP {bind}");
         socket
             .bind(&bind.into())
             .map_err(|error| context(&error, &what()))?;
-        enlarge_buffers(
-            &socket,
-            usize::try_from(options.buffer.get()).unwrap_or(usize::MAX),
-        )?;
-        let state = UdpSocketState::new((&socket).into())?;
-        error_queue::enable(&socket, bind.is_ipv6())?;
-        leave_out_destinations(&socket, bind)?;
-        socket.set_nonblocking(true)?;
         let address = socket.local_addr()?.as_socket().unwrap_or(bind);
+        let port = Port::new(socket, bind, options.buffer)?;
+        let rest = options.privileged.map(|privileged| {
+            let rest = options.socket()?;
+            for socket in [&port.socket, &rest] {
+                group::share(socket)?;
+            }
+            rest.bind(&address.into())
+                .map_err(|error| context(&error, &what()))?;
+            group::divide(&port.socket, privileged.first_byte, privileged.least)?;
+            Port::new(rest, bind, REST)
+        });
         Ok(Self {
-            socket,
-            state,
+            port,
+            rest: rest.transpose()?,
             address,
             ecn: None,
             incoming: vec![0; MESSAGES * MESSAGE_ROOM].into_boxed_slice(),
@@ -126,8 +170,8 @@ impl UdpBearer {
     /// and so reports twice the requested size.)
     pub fn buffers(&self) -> io::Result<(Bytes, Bytes)> {
         Ok((
-            self.socket.send_buffer_size()?.into(),
-            self.socket.recv_buffer_size()?.into(),
+            self.port.socket.send_buffer_size()?.into(),
+            self.port.socket.recv_buffer_size()?.into(),
         ))
     }
 
@@ -146,7 +190,8 @@ impl UdpBearer {
             segment_size,
             src_ip: None,
         };
-        self.state.try_send((&self.socket).into(), &transmit)
+        let Port { socket, state } = &self.port;
+        state.try_send(socket.into(), &transmit)
     }
 
     /// Sends one run of equal datagrams as a train.
@@ -173,7 +218,10 @@ impl UdpBearer {
     fn hear_errors(&mut self) -> bool {
         let mut is_news = false;
         for _ in 0..REPORTS_AT_ONCE {
-            let Some(report) = error_queue::next(&self.socket) else {
+            // The kernel may queue a report at either socket.
+            let next = |port: &Port| error_queue::next(&port.socket);
+            let second = || self.rest.as_ref().and_then(next);
+            let Some(report) = next(&self.port).or_else(second) else {
                 break;
             };
             is_news |= report != Report::Local;
@@ -224,38 +272,15 @@ impl DatagramBearer for UdpBearer {
         now: Instant,
         sink: &mut impl FnMut(Arrival, &mut [u8]),
     ) -> io::Result<Batch> {
-        let mut incoming = std::mem::take(&mut self.incoming);
-        let mut metas = [RecvMeta::default(); MESSAGES];
-        let result = self.receive_messages(&mut incoming, &mut metas);
-        self.stamps.compare_clocks();
-        let mut datagrams = 0;
-        let messages = *result.as_ref().unwrap_or(&0);
-        for (room, meta) in incoming
-            .chunks_exact_mut(MESSAGE_ROOM)
-            .zip(&metas[..messages])
-        {
-            let at = self.stamps.arrival(now, meta.timestamp.map(Duration::from));
-            let ecn = match meta.ecn {
-                Some(EcnCodepoint::Ce) => Ecn::CongestionExperienced,
-                Some(EcnCodepoint::Ect0) => Ecn::Capable0,
-                Some(EcnCodepoint::Ect1) => Ecn::Capable1,
-                None => Ecn::NotCapable,
-            };
-            let arrival = Arrival {
-                from: canonical(meta.addr).into(),
-                at,
-                ecn,
-            };
-            for datagram in room[..meta.len].chunks_mut(meta.stride.max(1)) {
-                datagrams += 1;
-                sink(arrival, datagram);
-            }
+        let batch = self.receive_from(Which::Privileged, now, sink)?;
+        if self.rest.is_none() {
+            return Ok(batch);
         }
-        self.incoming = incoming;
-        self.counters.received += datagrams as u64;
-        result.map(|messages| Batch {
-            datagrams,
-            is_full: messages == MESSAGES,
+        // Each gets its turn, whatever waits at the other.
+        let rest = self.receive_from(Which::Rest, now, sink)?;
+        Ok(Batch {
+            datagrams: batch.datagrams + rest.datagrams,
+            is_full: batch.is_full || rest.is_full,
         })
     }
 
@@ -271,7 +296,7 @@ impl DatagramBearer for UdpBearer {
         let mut sent = Sent::default();
         while sent.handled < datagrams.len() {
             let rest = &datagrams[sent.handled..];
-            let run = &rest[..run_length(rest, self.state.max_gso_segments())];
+            let run = &rest[..run_length(rest, self.port.state.max_gso_segments())];
             if run.len() > 1 {
                 match self.send_train(to, run) {
                     Ok(()) => {
@@ -313,23 +338,81 @@ impl DatagramBearer for UdpBearer {
         self.counters
     }
 
+    fn second_descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.rest.as_ref().map(|rest| rest.socket.as_fd())
+    }
+
     fn path_reports(&mut self) -> Vec<PathReport> {
         std::mem::take(&mut self.reports)
     }
 }
 
+/// One of the sockets.
+#[derive(Debug, Clone, Copy)]
+enum Which {
+    Privileged,
+    Rest,
+}
+
 impl UdpBearer {
+    /// Receives up to a batch from one of the sockets.
+    fn receive_from(
+        &mut self,
+        which: Which,
+        now: Instant,
+        sink: &mut impl FnMut(Arrival, &mut [u8]),
+    ) -> io::Result<Batch> {
+        let mut incoming = std::mem::take(&mut self.incoming);
+        let mut metas = [RecvMeta::default(); MESSAGES];
+        let result = self.receive_messages(which, &mut incoming, &mut metas);
+        self.stamps.compare_clocks();
+        let mut datagrams = 0;
+        let messages = *result.as_ref().unwrap_or(&0);
+        for (room, meta) in incoming
+            .chunks_exact_mut(MESSAGE_ROOM)
+            .zip(&metas[..messages])
+        {
+            let at = self.stamps.arrival(now, meta.timestamp.map(Duration::from));
+            let ecn = match meta.ecn {
+                Some(EcnCodepoint::Ce) => Ecn::CongestionExperienced,
+                Some(EcnCodepoint::Ect0) => Ecn::Capable0,
+                Some(EcnCodepoint::Ect1) => Ecn::Capable1,
+                None => Ecn::NotCapable,
+            };
+            let arrival = Arrival {
+                from: canonical(meta.addr).into(),
+                at,
+                ecn,
+            };
+            for datagram in room[..meta.len].chunks_mut(meta.stride.max(1)) {
+                datagrams += 1;
+                sink(arrival, datagram);
+            }
+        }
+        self.incoming = incoming;
+        self.counters.received += datagrams as u64;
+        result.map(|messages| Batch {
+            datagrams,
+            is_full: messages == MESSAGES,
+        })
+    }
+
     /// Makes one receive call; returns the number of messages.
     fn receive_messages(
         &mut self,
+        which: Which,
         incoming: &mut [u8],
         metas: &mut [RecvMeta; MESSAGES],
     ) -> io::Result<usize> {
         let mut rooms = incoming.chunks_exact_mut(MESSAGE_ROOM);
         let mut slices: [IoSliceMut<'_>; MESSAGES] =
             std::array::from_fn(|_| IoSliceMut::new(rooms.next().unwrap_or_default()));
+        let port = match (which, &self.rest) {
+            (Which::Rest, Some(rest)) => rest,
+            _ => &self.port,
+        };
         self.counters.receive_calls += 1;
-        match self.state.recv((&self.socket).into(), &mut slices, metas) {
+        match port.state.recv((&port.socket).into(), &mut slices, metas) {
             Ok(messages) => Ok(messages),
             // A pending error keeps the descriptor ready as well.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -348,7 +431,7 @@ impl UdpBearer {
 
 impl AsFd for UdpBearer {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.port.socket.as_fd()
     }
 }
 

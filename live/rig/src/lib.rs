@@ -7,16 +7,22 @@ pub mod daemons;
 pub mod needs;
 
 mod air;
+mod attack;
 mod cell;
 mod failure;
+mod flood;
 mod ganesha;
 mod hosts;
 mod process;
+mod raw_mobile;
 
 pub use air::{Air, Link};
+pub use attack::Attack;
 pub use cell::Cell;
 pub use edges::namespace::Namespace;
 pub use failure::Failure;
+pub use flood::{Flood, Forgery, initiation};
 pub use ganesha::{Directories, Ganesha};
 pub use hosts::{End, hosts, join, make_device, on, route, set, set_up};
 pub use process::{Process, Usage, wait};
+pub use raw_mobile::{RawIdentity, RawMobile};

@@ -35,6 +35,8 @@ pub struct Process {
 pub struct Usage {
     /// User and system time.
     pub processor: Duration,
+    /// User time.
+    pub user: Duration,
     /// Largest resident memory of one of them.
     pub memory_peak: Bytes,
 }
@@ -44,7 +46,17 @@ impl Usage {
     pub fn and(self, other: Self) -> Self {
         Self {
             processor: self.processor + other.processor,
+            user: self.user + other.user,
             memory_peak: self.memory_peak.max(other.memory_peak),
+        }
+    }
+
+    /// Returns the times since an earlier usage, and the peak so far.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            processor: self.processor.saturating_sub(earlier.processor),
+            user: self.user.saturating_sub(earlier.user),
+            memory_peak: self.memory_peak,
         }
     }
 }
@@ -194,9 +206,14 @@ fn usage_in_group(process: &Path, group: u32) -> Option<Usage> {
     if field(5)? != u64::from(group) {
         return None;
     }
-    let ticks = field(14)? + field(15)?;
+    let time = |ticks| {
+        let a_second = rustix::param::clock_ticks_per_second();
+        Duration::from_secs(1).scaled(ticks, a_second)
+    };
+    let (user, system) = (field(14)?, field(15)?);
     Some(Usage {
-        processor: Duration::from_secs(1).scaled(ticks, rustix::param::clock_ticks_per_second()),
+        processor: time(user + system),
+        user: time(user),
         memory_peak: memory(process, "VmHWM").unwrap_or_default(),
     })
 }

@@ -146,6 +146,9 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         let waiter = Waiter::new()?;
         waiter.add(&ports.device, DEVICE, Interest::Readable)?;
         waiter.add(&ports.bearer, BEARER, Interest::Readable)?;
+        if let Some(second) = ports.bearer.second_descriptor() {
+            waiter.add(second, BEARER, Interest::Readable)?;
+        }
         let watch = |port: Option<&dyn AsFd>, token| match port {
             Some(port) => waiter.add(port.as_fd(), token, Interest::Readable),
             None => Ok(()),
@@ -310,7 +313,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             match ready.token {
                 DEVICE => found.device = true,
                 SOCKETS => found.sockets = true,
-                BEARER => found.bearer = ready.readable,
+                BEARER => found.bearer |= ready.readable,
                 SIGNALS => found.stopped = self.ports.signals.as_mut().and_then(ending),
                 WOKEN => found.stopped = Some(Stopped::Woken),
                 NETWORK => found.network = true,

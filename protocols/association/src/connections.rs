@@ -247,14 +247,23 @@ mod tests {
     #[test]
     fn open_connections_are_acknowledged_and_others_are_not() {
         let mut sent = Connections::default();
-        // SYN; data; data and FIN; data, then RST.
-        for (port, flags) in [(1, 0x02), (2, 0x18), (3, 0x19), (4, 0x18), (4, 0x14)] {
+        // SYN; data; data and FIN; data, then RST; the answer to a SYN.
+        let segments = [
+            (1, 0x02),
+            (2, 0x18),
+            (3, 0x19),
+            (4, 0x18),
+            (4, 0x14),
+            (5, 0x12),
+        ];
+        for (port, flags) in segments {
             let (key, packet) = packet(port, flags);
             sent.sent(Instant::ZERO, key, &packet);
         }
         let mut acknowledgments: Vec<_> = sent.acknowledgments().collect();
-        assert_eq!(acknowledgments.len(), 2);
-        for ((packet, port), next) in acknowledgments.iter_mut().zip([2, 3]).zip([110, 111]) {
+        let expected = [(2, 110), (3, 111), (5, 111)];
+        assert_eq!(acknowledgments.len(), expected.len());
+        for (packet, (port, next)) in acknowledgments.iter_mut().zip(expected) {
             assert_eq!(packet.len(), 40);
             assert_eq!(packet[20..22], u16::to_be_bytes(port));
             assert_eq!(packet[24..28], u32::to_be_bytes(next));

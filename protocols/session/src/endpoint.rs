@@ -297,6 +297,16 @@ impl Endpoint {
         self.outputs.pop_front()
     }
 
+    /// Returns true if an output waits that announces a new epoch with `peer`: the owner's state of the former epoch is
+    /// void, although the keys of the new one are in use.
+    pub fn begins_anew(&self, peer: PeerId) -> bool {
+        let announces = |output: &Output| {
+            matches!(output, Output::Event(Event::Established { peer: with, begins_anew: true, .. })
+                if *with == peer)
+        };
+        self.outputs.iter().any(announces)
+    }
+
     /// Returns the time at which [`handle_timeout`](Self::handle_timeout) is next due; it may turn out to have
     /// nothing to do.
     pub fn poll_timeout(&self) -> Option<Instant> {

@@ -35,7 +35,8 @@ pub use key_text::{KEY_BYTES, KeyKind, ParseKeyError};
 pub use keys::{PresharedKey, PrivateKey, PublicKey};
 pub use limits::Limits;
 pub use message::{
-    COOKIE_REPLY_BYTES, DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, INITIATION_BYTES, RESPONSE_BYTES,
+    COOKIE_REPLY_BYTES, DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, DATA_TYPE, INITIATION_BYTES,
+    RESPONSE_BYTES,
 };
 pub use output::{
     Counters, DropCause, Event, Output, PeerError, PeerId, Received, Route, SealError,

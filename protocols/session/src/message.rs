@@ -10,7 +10,8 @@ const VERSION: u8 = 2;
 const INITIATION_TYPE: u8 = 1;
 const RESPONSE_TYPE: u8 = 2;
 const COOKIE_REPLY_TYPE: u8 = 3;
-const DATA_TYPE: u8 = 4;
+/// First byte of a data datagram.
+pub const DATA_TYPE: u8 = 4;
 
 /// Length of a ChaCha20-Poly1305 authentication tag, then of a mac1, in bytes.
 pub(crate) const TAG_BYTES: usize = 16;

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use edges::bearer::Bearer;
 use edges::ethernet::{EthernetBearer, EthernetOptions};
 use edges::netlink::Netlink;
-use edges::udp::{UdpBearer, UdpOptions};
+use edges::udp::{Privileged, UdpBearer, UdpOptions};
 use hosts::BearerMtu;
 
 use crate::config::carrier::Carrier;
@@ -51,6 +51,10 @@ impl Plan<'_> {
     fn open_udp(&self) -> Result<UdpBearer, Failure> {
         let options = UdpOptions {
             mark: self.mark,
+            privileged: Some(Privileged {
+                first_byte: session::DATA_TYPE,
+                least: session::DATA_OVERHEAD_BYTES,
+            }),
             ..UdpOptions::new(self.bind)
         };
         UdpBearer::open(&options).map_err(|error| {

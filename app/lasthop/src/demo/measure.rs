@@ -9,7 +9,6 @@ use std::thread::{self, ScopedJoinHandle};
 
 use channel::Direction;
 use edges::clock;
-use rig::Usage;
 use units::{Duration, Instant};
 
 use super::addresses::{ECHO_SERVER, FILE_SERVER};
@@ -97,10 +96,9 @@ pub(crate) fn measure(
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok::<_, DemoError>((echoes, transfers))
     })?;
-    let tunnel = used.zip(hop.usage()).map(|(before, after)| Usage {
-        processor: after.processor - before.processor,
-        memory_peak: after.memory_peak,
-    });
+    let tunnel = used
+        .zip(hop.usage())
+        .map(|(before, after)| after.since(before));
     let start = Instant::ZERO + start.since(hop.origin());
     Ok(RunResult {
         plan: plan.clone(),

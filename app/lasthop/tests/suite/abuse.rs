@@ -6,12 +6,10 @@ use std::net::{TcpStream, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
-use machine::RandomStream;
+use rig::initiation;
 use serde_json::Value;
-use session::{
-    COOKIE_REPLY_BYTES, Config, Endpoint, Limits, Output, PeerConfig, PrivateKey, PublicKey, Role,
-};
-use units::{Bytes, Instant};
+use session::COOKIE_REPLY_BYTES;
+use units::Bytes;
 
 use crate::support::cell::{Cell, MOBILES, inside, outer};
 use crate::support::{able, connect};
@@ -23,30 +21,6 @@ const HANDSHAKES: u64 = 10_000;
 /// Datagrams to the mobile host that is gone.
 const FLOOD: usize = 60_000;
 
-/// The initiation of somebody who knows the gateway, but whom it does not know.
-fn initiation(number: u64, gateway: PublicKey) -> Vec<u8> {
-    let mut stream = RandomStream::named(number, "stranger");
-    let mut entropy = Box::new(move |buffer: &mut [u8]| stream.fill(buffer));
-    let config = Config {
-        private_key: PrivateKey::generate(&mut entropy),
-        wall_clock_at_origin: 1_800_000_000_000_000_000,
-        limits: Limits::default(),
-    };
-    let mut endpoint = Endpoint::new(config, entropy);
-    let peer = PeerConfig {
-        public_key: gateway,
-        preshared_key: None,
-        role: Role::Initiator,
-        features: 0,
-    };
-    let peer = endpoint.add_peer(peer).unwrap();
-    endpoint.connect(Instant::ZERO, peer).unwrap();
-    match endpoint.poll_output() {
-        Some(Output::Transmit { datagram, .. }) => datagram,
-        other => panic!("it asks for nothing: {other:?}"),
-    }
-}
-
 /// A stranger asks ten thousand times, and gets cookies at most.
 fn ask(cell: &Cell) {
     let gateway = cell.status()["host"]["public_key"].clone();
@@ -54,8 +28,15 @@ fn ask(cell: &Cell) {
     let bind = || UdpSocket::bind((outer(STRANGER), 0)).unwrap();
     let socket = cell.hosts[STRANGER].run(bind).unwrap();
     let to = format!("{}:51830", outer(0));
-    for number in 0..HANDSHAKES {
-        socket.send_to(&initiation(number, gateway), &to).unwrap();
+    // All are made before, so that they come fast enough even from a busy machine, and slowly enough for the hop.
+    let asked: Vec<_> = (0..HANDSHAKES)
+        .map(|number| initiation(number, gateway))
+        .collect();
+    for some in asked.chunks(20) {
+        for initiation in some {
+            socket.send_to(initiation, &to).unwrap();
+        }
+        thread::sleep(Duration::from_millis(5));
     }
     socket.set_nonblocking(true).unwrap();
     let mut heard = [0; 2_000];

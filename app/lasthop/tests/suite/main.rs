@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod abuse;
+mod attacks;
 mod command_line;
 mod contained;
 mod daemons;

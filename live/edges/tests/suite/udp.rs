@@ -1,13 +1,13 @@
 //! The UDP bearer over loopback: it keeps content and order, also in trains; time stamps do not run backwards.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 
 use edges::bearer::{Arrival, DatagramBearer};
 use edges::clock;
-use edges::udp::{UdpBearer, UdpOptions};
+use edges::udp::{Privileged, UdpBearer, UdpOptions};
 use edges::wait::{Interest, Waiter};
-use units::Duration;
+use units::{Bytes, Duration};
 use wire::address::HopAddress;
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
@@ -175,6 +175,53 @@ fn an_address_that_is_taken_is_named() {
             .contains(&taken.local_address().to_string()),
         "{error}"
     );
+}
+
+/// A flood of other datagrams fills its own buffer only, and both kinds have a descriptor that becomes readable.
+#[test]
+fn privileged_datagrams_find_room_in_a_flood() {
+    for (bind, host) in [("127.0.0.1:0", "127.0.0.1"), ("[::]:0", "127.0.0.1")] {
+        let options = UdpOptions {
+            buffer: Bytes::kibi(64),
+            privileged: Some(Privileged {
+                first_byte: 4,
+                least: 25,
+            }),
+            ..UdpOptions::new(bind.parse().expect("an address"))
+        };
+        let mut bearer = UdpBearer::open(&options).expect("a bearer");
+        let sender = UdpSocket::bind((host, 0)).expect("a socket");
+        let to = (host, place(bearer.local_address()).port());
+        for _ in 0..10_000 {
+            sender.send_to(&[1; 160], to).expect("sent");
+        }
+        sender.send_to(&[4; 24], to).expect("sent");
+        sender.send_to(&[4; 25], to).expect("sent");
+        let mut waiter = Waiter::new().expect("a waiter");
+        let second = bearer.second_descriptor().expect("two descriptors");
+        for (descriptor, token) in [(bearer.as_fd(), 1), (second, 2)] {
+            waiter
+                .add(descriptor, token, Interest::Readable)
+                .expect("added");
+        }
+        assert_eq!(waiter.wait(Some(PATIENCE)).expect("a wait").count(), 2);
+        let mut received = Vec::new();
+        let now = clock::monotonic();
+        let mut sink = |_: Arrival, bytes: &mut [u8]| received.push(bytes.to_vec());
+        let batch = bearer.receive_batch(now, &mut sink).expect("received");
+        assert!(batch.is_full, "more of the others wait");
+        assert_eq!(received[0], [4; 25], "it comes first");
+        assert!(received.len() > 10 && received[1..].iter().all(|other| *other == [1; 160]));
+        // The port is still this bearer's alone.
+        let again = UdpOptions::new(place(bearer.local_address()));
+        for privileged in [None, options.privileged] {
+            let again = UdpOptions {
+                privileged,
+                ..again.clone()
+            };
+            assert!(UdpBearer::open(&again).is_err());
+        }
+    }
 }
 
 /// A closed port is reported, and no datagram to others is lost for it.

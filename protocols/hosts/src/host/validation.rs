@@ -113,10 +113,14 @@ impl Host {
         let peer = &mut self.peers[index];
         peer.presence.candidate = None;
         let known = peer.endpoint.replace(to);
+        // Frames of the former epoch must not leave under the keys of the next one.
+        let is_over = self.endpoint.begins_anew(peer.id);
         if known.is_some_and(|known| !known.is_group()) {
-            self.path_moved(now, index);
+            if !is_over {
+                self.path_moved(now, index);
+            }
             self.announce(index, EventKind::Moved { to });
-        } else {
+        } else if !is_over {
             self.link(now, index);
         }
     }

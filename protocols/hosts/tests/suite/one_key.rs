@@ -241,6 +241,24 @@ fn a_mobile_goes_on_after_another_host_has_used_its_key() {
     }
 }
 
+/// What waits for a host that was killed does not disturb the next one with its key, at another address.
+#[test]
+fn a_mobile_that_restarts_at_another_address_gets_no_frame_of_its_former_life() {
+    for offset in 0..20 {
+        let mut net = Net::new(&TWO_MOBILES);
+        net.start(0);
+        net.start(1);
+        net.run_for(SECOND * 5 + EACH * offset);
+        net.kill(1);
+        net.run_for(SECOND);
+        net.mobile = 2;
+        net.start(2);
+        let back = net.clock.now;
+        net.run_for(SECOND * 10);
+        net.assert_whole_within(back, SECOND * 2);
+    }
+}
+
 #[test]
 fn a_mobile_goes_on_after_its_gateway_has_failed_back() {
     for offset in 0..20 {

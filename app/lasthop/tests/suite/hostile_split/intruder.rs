@@ -1,39 +1,31 @@
 //! A mobile host with the right key, which sends what it likes in the place of MTCP.
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use bytes::Bytes;
 use edges::clock;
-use machine::RandomStream;
 use mtcp::packet::{Cid, Control, Data, Flags, Holes, Kind};
 use mtcp::{Addresses, Packet, Profile};
 use redirector::Chunks;
-use session::{
-    Config, DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Event, Limits, Output, PeerConfig,
-    PeerId, PrivateKey, PublicKey, Received, Role,
-};
+use rig::{RawIdentity, RawMobile};
+use session::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, PrivateKey, PublicKey};
 use units::Instant;
 use wire::hop::{AckFields, Chunk, Frame, FrameWriter};
 use wire::packet::PacketBuffer;
 
-use crate::support::{Hosts, LONG};
+use crate::support::Hosts;
 
 /// Its inner address.
 pub(crate) const ADDRESS: &str = "10.73.0.9";
-/// What mobile hosts tell in their handshake: that they follow in all methods and profiles (`docs/session.md`).
-const FOLLOWS: u64 = 15;
 /// The longest frame that it sends, in bytes.
 const FRAME: usize = 1_300;
 
 /// It keeps its session as a mobile host does, and acknowledges every frame.
 pub(crate) struct Intruder {
     pub(crate) profile: Profile,
-    socket: UdpSocket,
-    endpoint: Endpoint,
-    gateway: PeerId,
-    is_connected: bool,
+    raw: RawMobile,
     /// Frames sent, and the number of the last that came.
     sent: u64,
     largest: Option<u64>,
@@ -45,8 +37,7 @@ pub(crate) struct Intruder {
 
 /// Its key; the same each time.
 fn private_key() -> PrivateKey {
-    let mut stream = RandomStream::named(9, "intruder");
-    PrivateKey::generate(&mut |buffer: &mut [u8]| stream.fill(buffer))
+    RawIdentity::key_named("intruder")
 }
 
 /// Whom a gateway has to know.
@@ -57,48 +48,16 @@ pub(crate) fn public_key() -> PublicKey {
 impl Intruder {
     /// Connects from the mobile host's place.
     pub(crate) fn connect(hosts: &Hosts, profile: Profile, gateway: PublicKey) -> Self {
-        let bind = || UdpSocket::bind("0.0.0.0:0").unwrap();
-        let socket = hosts.mobile.run(bind).unwrap();
-        socket.connect("10.1.0.1:51830").unwrap();
-        socket
-            .set_read_timeout(Some(Duration::from_millis(1)))
-            .unwrap();
-        let mut stream = RandomStream::named(clock::wall().as_nanos(), "intruder's draws");
-        let origin = clock::wall().as_nanos() - clock::monotonic().as_nanos();
-        let config = Config {
-            private_key: private_key(),
-            wall_clock_at_origin: origin,
-            limits: Limits::default(),
-        };
-        let mut endpoint = Endpoint::new(
-            config,
-            Box::new(move |buffer: &mut [u8]| stream.fill(buffer)),
-        );
-        let peer = PeerConfig {
-            public_key: gateway,
-            preshared_key: None,
-            role: Role::Initiator,
-            features: FOLLOWS,
-        };
-        let gateway = endpoint.add_peer(peer).unwrap();
-        endpoint.connect(clock::monotonic(), gateway).unwrap();
-        let mut intruder = Self {
+        let identity = RawIdentity::new(private_key(), gateway);
+        let address = "10.1.0.1:51830".parse().unwrap();
+        Self {
             profile,
-            socket,
-            endpoint,
-            gateway,
-            is_connected: false,
+            raw: RawMobile::connect(&hosts.mobile, address, identity).unwrap(),
             sent: 0,
             largest: None,
             heard: VecDeque::new(),
             bytes: [0; 2],
-        };
-        let deadline = clock::monotonic() + LONG.into();
-        while !intruder.is_connected {
-            assert!(clock::monotonic() < deadline, "the gateway does not answer");
-            intruder.listen(Duration::from_millis(5));
         }
-        intruder
     }
 
     /// Hears what comes for so long, and acknowledges it.
@@ -106,12 +65,15 @@ impl Intruder {
         let deadline = clock::monotonic() + span.into();
         loop {
             let now = clock::monotonic();
-            self.endpoint.handle_timeout(now);
-            self.keep_session();
-            let mut datagram = [0; 2_048];
-            match self.socket.recv(&mut datagram) {
-                Ok(length) => self.receive(now, &mut datagram[..length]),
-                Err(_) => self.acknowledge(now),
+            let mut came = None;
+            let received = self
+                .raw
+                .receive(|plaintext| came = Some(plaintext.to_vec()));
+            if let Some(plaintext) = came {
+                self.receive(&plaintext);
+            }
+            if !received {
+                self.acknowledge(now);
             }
             if now >= deadline {
                 self.acknowledge(now);
@@ -120,25 +82,7 @@ impl Intruder {
         }
     }
 
-    fn keep_session(&mut self) {
-        while let Some(output) = self.endpoint.poll_output() {
-            match output {
-                Output::Transmit { datagram, .. } => {
-                    // What is lost is sent again.
-                    let _ = self.socket.send(&datagram);
-                }
-                Output::Event(event) => {
-                    self.is_connected |= matches!(event, Event::Established { .. });
-                }
-            }
-        }
-    }
-
-    fn receive(&mut self, now: Instant, datagram: &mut [u8]) {
-        let received = self.endpoint.handle_datagram(now, datagram);
-        let Received::Data { plaintext, .. } = received else {
-            return;
-        };
+    fn receive(&mut self, plaintext: &[u8]) {
         let Ok(frame) = Frame::parse(plaintext) else {
             return;
         };
@@ -176,16 +120,7 @@ impl Intruder {
     }
 
     fn seal(&mut self, frame: FrameWriter) {
-        let frame = frame.finish();
-        let mut datagram = vec![0; DATA_HEADER_BYTES];
-        datagram.extend_from_slice(&frame);
-        datagram.resize(frame.len() + DATA_OVERHEAD_BYTES, 0);
-        let now = clock::monotonic();
-        self.endpoint
-            .seal(now, self.gateway, &mut datagram)
-            .unwrap();
-        // What finds no room is lost.
-        let _ = self.socket.send(&datagram);
+        assert!(self.raw.send(&frame.finish()), "it has no keys");
     }
 
     /// Sends packets, many to a frame, and listens now and then, so that the session lives.

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::rig::{Rig, Victim};
 use super::transfer::{Ending, Transfer};
+use crate::bench::spread::spread;
 use crate::soak::random::Random;
 use crate::soak::watch::{Done, Fault};
 
@@ -27,7 +28,7 @@ pub(super) struct Plan {
 }
 
 /// Results of the files.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub(super) struct Tally {
     /// Kills during a transfer.
     pub(super) kills: u32,
@@ -39,13 +40,26 @@ pub(super) struct Tally {
     pub(super) whole_unknown: u32,
     /// Files whose receiver got an error.
     pub(super) failed: u32,
+    /// Seconds from each start of the daemon until a request was answered.
+    pub(super) stalls: Vec<f64>,
+}
+
+impl Tally {
+    /// Returns the median and the longest stall, and the number of those of more than two seconds.
+    fn stalls(&self) -> (f64, f64, usize) {
+        let [median, _, most] = spread(self.stalls.iter().copied()).unwrap_or_default();
+        let long = self.stalls.iter().filter(|stall| **stall > 2.0);
+        (median, most, long.count())
+    }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (median, most, long) = self.stalls();
         write!(
             out,
-            "{} kills: {} files whole ({} of them unknown to who sent them), {} failed and said so",
+            "{} kills: {} files whole ({} of them unknown to who sent them), {} failed and said so; stall {median:.2} \
+             s (median), {most:.2} s (longest), {long} above 2 s",
             self.kills, self.whole, self.whole_unknown, self.failed
         )
     }
@@ -135,10 +149,12 @@ fn round(rig: &mut Rig, random: &mut Random, plan: Plan, tally: &mut Tally) -> R
             &mut tally.too_late
         };
         *count += 1;
-        thread::sleep(dead);
+        rig.request_for(dead);
         let revived = rig.start(plan.victim);
+        let stall = rig.stall();
         let endings: Vec<_> = workers.into_iter().map(join).collect();
         revived.map_err(|failure| format!("the daemon does not come back: {failure}"))?;
+        tally.stalls.push(stall?.as_secs_f64());
         Ok::<_, Fault>(endings)
     })?;
     for (transfer, both) in transfers.iter().zip(endings.chunks(2)) {

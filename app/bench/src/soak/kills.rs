@@ -1,5 +1,5 @@
-//! `cargo xtask soak split`: files cross a lossy hop over split TCP, and a daemon at one of its ends is killed. Each
-//! file arrives complete, or its receiver gets an error; none ends early without an error. Needs root.
+//! `cargo xtask soak kills`: files cross a lossy hop over TCP, and a daemon at one of its ends is killed. Each file
+//! arrives complete, or its receiver gets an error; none ends early without an error. Needs root.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -7,53 +7,78 @@ use std::time::Instant;
 use clap::ValueEnum;
 use serde::Serialize;
 
-use self::kills::{Plan, Tally};
 use self::rig::{Rig, Victim};
+use self::round::{Plan, Tally};
 use super::watch::{Fault, watch};
 use crate::bench::{peers, setting};
 use crate::failure::Failure;
 use xtask::shell::Shell;
 
-mod kills;
 mod rig;
+mod round;
 mod transfer;
 
 /// Programs and the Debian packages that hold them.
 const NEEDED: [(&str, &str); 2] = [("nft", "nftables"), ("unshare", "util-linux")];
 
-/// Transport of TCP across the hop.
+/// The way of TCP across the hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum Transport {
-    /// MTCP with 32-bit numbers
-    MtcpWide,
-    /// MTCP as in its paper
-    Mtcp,
-    /// The kernel's TCP
+enum Mode {
+    /// Repaired by the link layer
+    Arq,
+    /// Repaired by the snoop agent
+    Snoop,
+    /// Split, with the kernel's TCP on the hop
     KernelTcp,
+    /// Split, with MTCP as in its paper
+    Mtcp,
+    /// Split, with MTCP with 32-bit numbers
+    MtcpWide,
 }
 
-impl Transport {
+impl Mode {
     fn name(self) -> &'static str {
         match self {
-            Self::MtcpWide => "mtcp-wide",
-            Self::Mtcp => "mtcp",
+            Self::Arq => "arq",
+            Self::Snoop => "snoop",
             Self::KernelTcp => "kernel-tcp",
+            Self::Mtcp => "mtcp",
+            Self::MtcpWide => "mtcp-wide",
         }
+    }
+
+    /// Returns its lines in the gateway's configuration.
+    fn lines(self) -> String {
+        let name = self.name();
+        if self.is_split() {
+            format!("tcp = \"split\"\nsplit_transport = \"{name}\"\n")
+        } else {
+            format!("tcp = \"{name}\"\n")
+        }
+    }
+
+    fn is_split(self) -> bool {
+        !matches!(self, Self::Arq | Self::Snoop)
+    }
+
+    /// Returns true if streams of MTCP cross the hop.
+    fn has_streams(self) -> bool {
+        matches!(self, Self::Mtcp | Self::MtcpWide)
     }
 }
 
 /// Options of the soak.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Only these transports
+    /// Only these ways of TCP across the hop
     #[arg(
         long,
         value_enum,
         value_delimiter = ',',
-        default_value = "mtcp-wide,mtcp"
+        default_value = "arq,snoop,kernel-tcp,mtcp,mtcp-wide"
     )]
-    transports: Vec<Transport>,
+    modes: Vec<Mode>,
     /// Only these daemons
     #[arg(
         long,
@@ -62,7 +87,7 @@ pub(crate) struct Options {
         default_value = "gateway,mobile"
     )]
     victims: Vec<Victim>,
-    /// Number of times that each daemon is killed, with each transport
+    /// Number of times that each daemon is killed, in each mode
     #[arg(long, default_value_t = 50)]
     kills: u32,
     /// Bytes of the largest file
@@ -78,7 +103,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
     /// File for the rows, as JSON
-    #[arg(long, value_name = "FILE", default_value = "target/soak-split.json")]
+    #[arg(long, value_name = "FILE", default_value = "target/soak-kills.json")]
     json: PathBuf,
     /// The program, for a process that runs in its own namespaces already
     #[arg(long, hide = true)]
@@ -88,7 +113,7 @@ pub(crate) struct Options {
 /// Results of the kills of one daemon.
 #[derive(Debug, Serialize)]
 struct Row {
-    transport: Transport,
+    mode: Mode,
     victim: Victim,
     seed: u64,
     seconds: f64,
@@ -105,32 +130,28 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     };
     println!("{}\n", setting::describe(shell)?);
     let mut rows = Vec::new();
-    for transport in &options.transports {
-        let (also, failure) = soak(options, program, *transport);
+    for mode in &options.modes {
+        let (also, failure) = soak(options, program, *mode);
         rows.extend(also);
         failure?;
     }
     print(&rows);
     crate::bench::keep(shell, &options.json, &rows)?;
     let faults = rows.iter().filter_map(|row| {
-        let (fault, transport) = (row.fault.as_ref()?, row.transport.name());
-        Some(format!("{transport}, {:?} killed: {fault}", row.victim))
+        let (fault, mode) = (row.fault.as_ref()?, row.mode.name());
+        Some(format!("{mode}, {:?} killed: {fault}", row.victim))
     });
     Failure::unless_empty(&faults.collect::<Vec<_>>())
 }
 
-fn soak(
-    options: &Options,
-    program: &Path,
-    transport: Transport,
-) -> (Vec<Row>, Result<(), Failure>) {
+fn soak(options: &Options, program: &Path, mode: Mode) -> (Vec<Row>, Result<(), Failure>) {
     let mut rows = Vec::new();
-    let outcome = with_rig(options, program, transport, |rig| {
+    let outcome = with_rig(options, program, mode, |rig| {
         for victim in options.victims.iter().copied() {
-            let row = row(options, transport, victim, rig);
+            let row = row(options, mode, victim, rig);
             println!(
                 "{}, {victim:?}: {}",
-                transport.name(),
+                mode.name(),
                 row.fault.clone().unwrap_or_else(|| row.tally.to_string())
             );
             if row.fault.is_some() {
@@ -145,22 +166,16 @@ fn soak(
 fn with_rig(
     options: &Options,
     program: &Path,
-    transport: Transport,
+    mode: Mode,
     act: impl FnOnce(&mut Rig),
 ) -> Result<(), Failure> {
     let link = options.link.as_deref();
-    let mut rig = Rig::new(
-        super::folder()?,
-        program,
-        transport.name(),
-        link,
-        options.seed,
-    )?;
+    let mut rig = Rig::new(super::folder()?, program, mode, link, options.seed)?;
     act(&mut rig);
     Ok(())
 }
 
-fn row(options: &Options, transport: Transport, victim: Victim, rig: &mut Rig) -> Row {
+fn row(options: &Options, mode: Mode, victim: Victim, rig: &mut Rig) -> Row {
     let begun = Instant::now();
     let plan = Plan {
         victim,
@@ -168,11 +183,11 @@ fn row(options: &Options, transport: Transport, victim: Victim, rig: &mut Rig) -
         size: options.size,
         seed: options.seed,
     };
-    let name = format!("{} {victim:?}", transport.name());
+    let name = format!("{} {victim:?}", mode.name());
     let logs = rig.logs();
-    let (tally, outcome) = watch(&name, || logs.text(), |done| kills::run(rig, plan, done));
+    let (tally, outcome) = watch(&name, || logs.text(), |done| round::run(rig, plan, done));
     Row {
-        transport,
+        mode,
         victim,
         seed: options.seed,
         seconds: begun.elapsed().as_secs_f64(),
@@ -182,7 +197,7 @@ fn row(options: &Options, transport: Transport, victim: Victim, rig: &mut Rig) -
 }
 
 fn print(rows: &[Row]) {
-    println!("\n| transport | killed | seed | s | outcome |\n|---|---|---|---|---|");
+    println!("\n| mode | killed | seed | s | outcome |\n|---|---|---|---|---|");
     for row in rows {
         let outcome = match &row.fault {
             Some(fault) => format!("FAULT: {}", fault.lines().next().unwrap_or_default()),
@@ -190,7 +205,7 @@ fn print(rows: &[Row]) {
         };
         println!(
             "| {} | {:?} | {} | {:.0} | {outcome} |",
-            row.transport.name(),
+            row.mode.name(),
             row.victim,
             row.seed,
             row.seconds
