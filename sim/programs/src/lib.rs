@@ -1,7 +1,7 @@
 //! Hosts with a mounted file system, and programs on them that check every answer against a reference.
 //!
-//! [`Host`] is the kernel of a host with its mount and its file client, as the daemon joins them. [`Programs`] turn each
-//! [`Action`] into the requests that a kernel makes for it, one after the other, and compare each answer with the
+//! [`Host`] is the kernel of a host with its mount and its file client, as the daemon joins them. [`Programs`] turn
+//! each [`Action`] into the requests that a kernel makes for it, one after the other, and compare each answer with the
 //! [`Reference`]: the names and contents that the programs expect. They check:
 //!
 //! - R6, R7: what `fsync`, `close` or a rename confirmed is on the server's disk;

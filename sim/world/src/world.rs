@@ -73,6 +73,14 @@ pub(crate) struct Ledger {
     violation: Option<Violation>,
 }
 
+/// Events that are due at their times, in the order in which they were scheduled.
+#[derive(Default)]
+struct Schedule {
+    events: BTreeMap<(Instant, u64), Event>,
+    /// Number of events scheduled so far.
+    number: u64,
+}
+
 /// The world of a run.
 pub(crate) struct World {
     pub(crate) setting: Setting,
@@ -85,8 +93,7 @@ pub(crate) struct World {
     /// Server of files and mounts, if any are used.
     pub(crate) files: Option<Box<Files>>,
     pub(crate) random: RandomStream,
-    events: BTreeMap<(Instant, u64), Event>,
-    events_scheduled: u64,
+    schedule: Schedule,
     pub(crate) inbox: VecDeque<(usize, Input)>,
     pub(crate) ledger: Ledger,
 }
@@ -111,8 +118,7 @@ impl World {
             hostile: Hostile::new(&setting, wall),
             files: None,
             random: RandomStream::named(setting.seed, "faults"),
-            events: BTreeMap::new(),
-            events_scheduled: 0,
+            schedule: Schedule::default(),
             inbox: VecDeque::new(),
             ledger: Ledger::default(),
         };
@@ -144,9 +150,9 @@ impl World {
     }
 
     pub(crate) fn schedule(&mut self, after: Duration, event: Event) {
-        self.events_scheduled += 1;
-        self.events
-            .insert((self.now + after, self.events_scheduled), event);
+        self.schedule.number += 1;
+        let place = (self.now + after, self.schedule.number);
+        self.schedule.events.insert(place, event);
     }
 
     /// Starts a process after a time.
@@ -362,7 +368,11 @@ impl World {
 
     /// Returns the time at which something must happen.
     fn deadline(&self) -> Option<Instant> {
-        let event = self.events.first_key_value().map(|((at, _), _)| *at);
+        let event = self
+            .schedule
+            .events
+            .first_key_value()
+            .map(|((at, _), _)| *at);
         let processes = self.processes.iter().map(Process::poll_timeout);
         let connections = self.connections.iter().map(|connection| match connection {
             Connection::Packets(flow) => flow.poll_timeout(),
@@ -389,7 +399,7 @@ impl World {
     fn act(&mut self) {
         let now = self.now;
         self.count_call();
-        while let Some(entry) = self.events.first_entry()
+        while let Some(entry) = self.schedule.events.first_entry()
             && entry.key().0 <= now
         {
             match entry.remove() {

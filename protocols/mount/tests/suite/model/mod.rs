@@ -84,7 +84,7 @@ impl Model<'_> {
         self.open().iter().any(others)
     }
 
-    /// Returns an open file, by its place among all, and the action on it that `action` makes of its number at the host.
+    /// Returns an open file, by its place among all, and the action that `action` makes of its number at the host.
     fn with_open(&self, place: usize, action: impl FnOnce(usize) -> Action) -> (Opening, Action) {
         let opening = self.open()[place];
         let before = self.open()[..place]
