@@ -162,11 +162,6 @@ impl Network {
     }
 }
 
-/// Returns the address of the gateway at the start.
-pub(crate) fn gateway() -> HopAddress {
-    gateway_at(0)
-}
-
 fn gateway_at(readdressed: u8) -> HopAddress {
     SocketAddr::from(([192, 0, 2, 100 + readdressed], 5_000)).into()
 }

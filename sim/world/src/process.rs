@@ -9,9 +9,9 @@ use session::{Entropy, PrivateKey};
 use sockets::System;
 use split::{End, Mobile, Scope};
 use units::{Bytes, Duration, Instant};
+use wire::address::HopAddress;
 
 use crate::Setting;
-use crate::network::gateway;
 
 /// Address of the loopback interface of a mobile host, which no host on the other side of the hop may reach.
 pub(crate) const LOOPBACK: Ipv4Addr = Ipv4Addr::LOCALHOST;
@@ -113,10 +113,10 @@ impl Process {
     }
 
     /// Starts the daemon.
-    pub(crate) fn start(&mut self, setting: &Setting) {
+    pub(crate) fn start(&mut self, setting: &Setting, gateway: HopAddress) {
         self.lives += 1;
         let name = format!("{} in life {} of {}", self.number, self.lives, setting.seed);
-        let config = config(self.identity, setting);
+        let config = config(self.identity, setting, gateway);
         let host = Host::new(config, entropy(setting.seed, &name));
         self.host = Some(host.expect("a valid configuration"));
     }
@@ -195,17 +195,17 @@ impl Process {
     }
 }
 
-/// Returns the configuration of a host.
-fn config(identity: Identity, setting: &Setting) -> Config {
+/// Returns the configuration of a host that resolves the gateway's name to `gateway` at its start.
+fn config(identity: Identity, setting: &Setting, gateway: HopAddress) -> Config {
     let is_gateway = identity == Identity::Gateway;
     let peers = if is_gateway {
         let mobiles = (0..setting.mobiles).map(Identity::Mobile);
         mobiles
             .chain([Identity::Hostile])
-            .map(|mobile| peer(mobile, setting))
+            .map(|mobile| peer(mobile, setting, None))
             .collect()
     } else {
-        vec![peer(Identity::Gateway, setting)]
+        vec![peer(Identity::Gateway, setting, Some(gateway))]
     };
     let config = Config {
         role: if is_gateway {
@@ -232,7 +232,7 @@ fn config(identity: Identity, setting: &Setting) -> Config {
     Config { memory, ..config }
 }
 
-fn peer(identity: Identity, setting: &Setting) -> Peer {
+fn peer(identity: Identity, setting: &Setting, endpoint: Option<HopAddress>) -> Peer {
     let is_gateway = identity == Identity::Gateway;
     let prefixes = if is_gateway {
         vec![(Ipv4Addr::UNSPECIFIED.into(), 0)]
@@ -244,7 +244,7 @@ fn peer(identity: Identity, setting: &Setting) -> Peer {
         name: identity.name(),
         public: identity.key().public_key(),
         preshared: None,
-        endpoint: is_gateway.then(gateway),
+        endpoint,
         prefixes,
         tcp: setting.tcp_terms(!is_gateway),
         split: setting.split_terms(!is_gateway),

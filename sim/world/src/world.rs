@@ -170,7 +170,8 @@ impl World {
         if self.processes[process].host().is_some() {
             return;
         }
-        self.processes[process].start(&self.setting);
+        let gateway = self.network.gateway_address();
+        self.processes[process].start(&self.setting, gateway);
         self.read_clock(process);
     }
 
