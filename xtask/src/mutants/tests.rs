@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use super::copy::Copy;
+use super::first;
 use super::report::{Report, Verdict};
 use super::sample::draw;
 use super::tool::{Found, exactly, has_failed};
@@ -112,6 +114,19 @@ fn a_test_that_failed_shows_in_the_log_of_a_run_that_was_stopped() {
     assert!(!has_failed(
         "test a::b ... ok\ntest a::FAILED has been running for over 60 seconds\n"
     ));
+}
+
+#[test]
+fn a_run_of_tests_ends_at_the_first_that_fails() {
+    let run = |script: &str| {
+        let words = ["sh", "-c", script].map(Into::into).to_vec();
+        first::run(&first::Options { words })
+    };
+    let begun = Instant::now();
+    assert!(run("echo 'test a ... FAILED'; exec sleep 60").is_err());
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    assert!(run("echo 'test a ... ok'").is_ok());
+    assert!(run("echo 'test a ... ok'; exit 101").is_err());
 }
 
 #[test]

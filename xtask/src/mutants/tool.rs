@@ -1,9 +1,9 @@
 //! Runs of cargo-mutants.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -112,8 +112,16 @@ impl Tool {
         })?;
         let limit = self.limit(tests)?.as_secs().to_string();
         let mut command = self.bounded(&["mutants", "--package", package, "--test-package", tests]);
+        let program = env::current_exe().map_err(|source| Failure::Start {
+            command: "this program".into(),
+            source,
+        })?;
+        let runner = format!("['{}', 'first-failure']", program.display());
         command
             .args(["--in-place", "--no-shuffle", "--cargo-arg=--tests"])
+            .arg(format!(
+                "--cargo-arg=--config=target.'cfg(all())'.runner={runner}"
+            ))
             .args(["--baseline", "skip", "--timeout", &limit, "--output"])
             .arg(&folder);
         for name in mutants {
