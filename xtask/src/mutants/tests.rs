@@ -8,7 +8,7 @@ use super::copy::Copy;
 use super::first;
 use super::report::{Report, Verdict};
 use super::sample::draw;
-use super::tool::{Found, exactly, has_failed};
+use super::tool::{Found, exactly, has_failed, lines_of};
 use xtask::shell::Shell;
 
 fn names(count: usize) -> Vec<String> {
@@ -74,6 +74,17 @@ fn one_mutant_of_twenty_may_survive_and_those_that_do_not_compile_count_for_noth
         table.contains("survived: src/lib.rs:0:9: replace + with - in f"),
         "{table}"
     );
+}
+
+#[test]
+fn a_patch_adds_the_lines_of_the_mutants() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("a.rs"), "one\ntwo\nthree\n").unwrap();
+    let names = ["a.rs:3:1: delete !", "a.rs:1:9: x", "a.rs:3:7: y"].map(String::from);
+    let patch = lines_of(root.path(), &names).unwrap();
+    let expected = "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n\
+                    @@ -0,0 +1,1 @@\n+one\n@@ -1,0 +3,1 @@\n+three\n";
+    assert_eq!(patch, expected);
 }
 
 #[test]
