@@ -1,12 +1,12 @@
 //! States that are not resumed, several connections that are taken out, and what a peer's own requests show.
 
 use mtcp::packet::Packet;
-use mtcp::{ConnectionId, ConnectionState, Endpoint, Input, Reason, ResumeError};
+use mtcp::{ConnectionId, ConnectionState, Reason, ResumeError};
 use redirector::Chunks;
 use serde_json::Value;
 use units::Duration;
 
-use super::pipe::{GATEWAY, MOBILE, Pipe, is_wide, paper, wide};
+use super::pipe::{GATEWAY, MOBILE, Pipe, is_wide, wide};
 
 /// Returns the state of a connection that holds data behind a hole.
 fn with_a_hole() -> (Pipe, Value) {
