@@ -214,12 +214,7 @@ impl Runner<'_> {
         bounds: &[String],
     ) -> Result<Finding, Failure> {
         if let Some((package, filter)) = name.split_once("::") {
-            return Ok(search::tests(
-                &self.shell,
-                package,
-                filter,
-                row.map(|row| row.name),
-            ));
+            return search::tests(&self.shell, package, filter, row.map(|row| row.name));
         }
         let program = std::env::current_exe();
         let program = program.map_err(|error| Failure::Found(format!("this program: {error}")))?;

@@ -177,7 +177,15 @@ fn first_line(text: &str) -> String {
 }
 
 /// Runs the tests of a package whose names contain `filter`, with a bug or without; one that fails is a finding.
-pub(super) fn tests(shell: &Shell, package: &str, filter: &str, bug: Option<&str>) -> Finding {
+///
+/// # Errors
+/// Returns an error if the tests do not build, which says nothing about the bug.
+pub(super) fn tests(
+    shell: &Shell,
+    package: &str,
+    filter: &str,
+    bug: Option<&str>,
+) -> Result<Finding, Failure> {
     // The tests of the program itself need the program, which has no planted bugs.
     let kind = if package == "lasthop" {
         "--bins"
@@ -186,7 +194,7 @@ pub(super) fn tests(shell: &Shell, package: &str, filter: &str, bug: Option<&str
     };
     let build = ["test", "--quiet", "--package", package, kind, "--no-run"];
     let run = ["test", "--quiet", "--package", package, kind, "--", filter];
-    let built = shell.run(shell.cargo(&build));
+    shell.run(shell.cargo(&build))?;
     let begun = Instant::now();
     let tests = shell.cargo(&run);
     // Some bugs make a test wait for ever.
@@ -197,20 +205,19 @@ pub(super) fn tests(shell: &Shell, package: &str, filter: &str, bug: Option<&str
     if let Some(bug) = bug {
         command.env(VARIABLE, bug);
     }
-    let result = built.and_then(|_| shell.run(command));
-    let found_by = result.err().map(|failure| match &failure {
+    let found_by = shell.run(command).err().map(|failure| match &failure {
         shell::Failure::Exit { how, .. } if how.ends_with(TIMED_OUT) => {
             format!("a run of more than {LONGEST:?}")
         }
         shell::Failure::Exit { output, .. } => failed_test(output),
         _ => failure.to_string(),
     });
-    Finding {
+    Ok(Finding {
         seed: found_by.as_ref().map(|_| 0),
         found_by,
         runs: 1,
         seconds: begun.elapsed().as_secs_f64(),
-    }
+    })
 }
 
 /// Returns the name of the first test that failed, and its message.
