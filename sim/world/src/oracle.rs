@@ -1,5 +1,6 @@
 //! The promises that a run checks.
 
+use machine::{FNV_BASIS, fnv1a};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -69,9 +70,7 @@ impl Numbers {
         let Some((header, content)) = rest.split_first_chunk::<8>() else {
             return Ok(());
         };
-        let mark = content
-            .iter()
-            .fold(FNV_BASIS, |mark, byte| fnv(mark, *byte));
+        let mark = fnv1a(FNV_BASIS, content);
         match self.used.insert((process, *header), mark) {
             Some(before) if before != mark => Err(format!(
                 "process {process} used a packet number twice, index and number {header:02x?}"
@@ -108,11 +107,4 @@ impl Ages {
         }
         Ok(())
     }
-}
-
-const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-
-/// Mixes a byte into a hash (FNV-1a).
-pub(crate) fn fnv(mark: u64, byte: u8) -> u64 {
-    (mark ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
 }

@@ -138,6 +138,13 @@ fn no_more_than_16_mebibytes_are_on_their_way() {
 }
 
 #[test]
+fn where_no_more_may_be_on_its_way_no_empty_frame_leaves() {
+    let (_, sent) = spanning();
+    let bytes = |frame: &Sent| frame.stream_bytes(0) + frame.stream_bytes(1);
+    assert!(sent.iter().all(|frame| bytes(frame) > 0));
+}
+
+#[test]
 fn the_receiver_can_hold_all_that_may_be_on_its_way() {
     let (_, sent) = spanning();
     let mut other = Script::new(usual());
