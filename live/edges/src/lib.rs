@@ -6,6 +6,7 @@
 pub mod bearer;
 pub mod clock;
 pub mod connected;
+pub mod connections;
 mod datagrams;
 pub mod diversion;
 mod error_queue;

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use edges::connections::open_connections;
 use edges::diversion::{Destinations, Diversion};
 use edges::netlink::{IpVersion, Route, RouteKind, Rule};
 use edges::process::allow_open_files;
@@ -11,6 +12,7 @@ use hosts::Scope;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use runtime::sockets::{Divert, Options, Sockets};
 use split::{Config, End, Mobile};
+use wire::flow::Ends;
 
 use super::source_check::loosen_source_check;
 use crate::config::split::Split;
@@ -53,11 +55,30 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Returns the open connections of the mobile hosts' addresses on this host, with their end as the destination.
+    fn own_connections(&self) -> Vec<Ends> {
+        let mut all = open_connections().unwrap_or_else(|error| {
+            tracing::warn!("cannot read this host's TCP connections; those of a former run may wait for ever: {error}");
+            Vec::new()
+        });
+        let networks = self.mobiles.iter().flat_map(|mobile| &mobile.networks);
+        all.retain(|ends| {
+            networks
+                .clone()
+                .any(|net| net.contains(&ends.destination.ip()))
+        });
+        all
+    }
+}
+
 /// An open listener, before the sockets that answer on it run.
 pub(super) struct Opened {
     plan: Plan,
     listener: TransparentListener,
     diversion: Diversion,
+    /// At the mobile host: its open connections across the hop from before this process.
+    former: Vec<Ends>,
 }
 
 impl Opened {
@@ -87,10 +108,16 @@ impl Opened {
             mark: MARK,
             is_own,
         };
+        let former = if is_own {
+            plan.own_connections()
+        } else {
+            vec![]
+        };
         Ok(Self {
             plan,
             listener,
             diversion,
+            former,
         })
     }
 
@@ -150,6 +177,7 @@ impl Opened {
         let options = Options {
             congestion_control: self.plan.settings.congestion_control,
             divert: (self.plan.end == End::Mobile).then_some(divert),
+            former: self.former,
             destinations: self.plan.destinations,
             memory: config.memory(),
         };

@@ -256,6 +256,27 @@ fn no_stream_ends_short_when_the_gateway_is_killed() {
     });
 }
 
+/// A mobile host's daemon that is killed leaves no socket behind a connection that a fixed host began. Its application
+/// only waits, and learns of the end when the daemon runs again; connections whose packets cross the hop go on.
+#[test]
+fn a_restarted_mobile_host_ends_only_what_it_does_not_know() {
+    each(|transport| {
+        let (hosts, [_gateway, mobile_daemon]) = connected(false, transport);
+        let inside = MOBILE.parse().unwrap();
+        let (fixed, mut mobile) = connect(&hosts.fixed, &hosts.mobile, inside).unwrap();
+        mobile.set_read_timeout(Some(LONG)).unwrap();
+        mobile_daemon.kill();
+        let restarted = hosts.start("mobile");
+        if transport == "kernel-tcp" {
+            carry(fixed, mobile, 100_000);
+        } else {
+            let end = mobile.read(&mut [0]).expect_err("an error");
+            assert_eq!(end.kind(), ErrorKind::ConnectionReset, "{}", hosts.logs());
+        }
+        restarted.terminate();
+    });
+}
+
 /// Hops that differ in what they lose only.
 fn hop_that_loses(share: &str) -> String {
     format!(

@@ -1,11 +1,14 @@
-//! Answers to a packet that opens a connection, sent without a connection.
+//! Segments that are sent without a connection: requests, and answers to them.
+
+use std::net::IpAddr;
 
 use units::SeqNumber;
 
 use super::{ACKNOWLEDGMENT_NUMBER, DATA_OFFSET, FLAGS, HEADER_LENGTH, TcpFlags};
 use crate::checksum::fill_transport_checksum;
 use crate::field::{write_u16, write_u32};
-use crate::ip::{AtomicHeader, IpPacket, IpView, PlainHeader, Protocol, Transport};
+use crate::flow::Ends;
+use crate::ip::{AtomicHeader, IpPacket, PlainHeader, Protocol, Transport};
 use crate::packet::{HEADROOM, PacketBuffer};
 
 /// Returns the reset with which the destination of `original` refuses the connection that it opens (RFC 9293
@@ -21,6 +24,12 @@ pub fn connection_challenged(original: &IpPacket<'_>, number: SeqNumber) -> Opti
     answer(original, TcpFlags::SYN | TcpFlags::ACK, |_| number)
 }
 
+/// Returns a packet that requests the connection between `ends`, with a sequence number of 0; `None` if they are of two
+/// families. A host that has this connection answers with an acknowledgement of its own numbers (RFC 5961 §4.2).
+pub fn connection_requested(ends: Ends) -> Option<PacketBuffer> {
+    segment(ends, TcpFlags::SYN, SeqNumber(0))
+}
+
 /// Returns the answer with these flags. Its acknowledgement number is `acknowledge` of the sequence number of
 /// `original`.
 fn answer(
@@ -34,32 +43,45 @@ fn answer(
     if !tcp.asks_for_connection() {
         return None;
     }
+    let Ends {
+        source,
+        destination,
+    } = Ends::of(original);
+    let ends = Ends {
+        source: destination,
+        destination: source,
+    };
+    segment(ends, flags, acknowledge(tcp.sequence_number()))
+}
+
+/// Returns a segment without data and with these numbers; `None` if the ends are of two families.
+fn segment(ends: Ends, flags: TcpFlags, acknowledged: SeqNumber) -> Option<PacketBuffer> {
     let mut packet = PacketBuffer::with_room(HEADROOM + 40 + HEADER_LENGTH, HEADROOM);
-    match original.view() {
-        IpView::V4(ip) => {
+    match (ends.source.ip(), ends.destination.ip()) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
             let header = AtomicHeader {
                 total_length: (20 + HEADER_LENGTH) as u16,
                 protocol: Protocol::TCP,
-                source: ip.destination(),
-                destination: ip.source(),
+                source,
+                destination,
             };
             packet.extend(&header.emit());
         }
-        IpView::V6(ip) => {
+        (IpAddr::V6(source), IpAddr::V6(destination)) => {
             let header = PlainHeader {
                 payload_length: HEADER_LENGTH as u16,
                 protocol: Protocol::TCP,
-                source: ip.destination(),
-                destination: ip.source(),
+                source,
+                destination,
             };
             packet.extend(&header.emit());
         }
+        _ => return None,
     }
     let mut segment = [0; HEADER_LENGTH];
-    write_u16(&mut segment, 0, tcp.destination_port());
-    write_u16(&mut segment, 2, tcp.source_port());
-    let next = acknowledge(tcp.sequence_number());
-    write_u32(&mut segment, ACKNOWLEDGMENT_NUMBER, next.0);
+    write_u16(&mut segment, 0, ends.source.port());
+    write_u16(&mut segment, 2, ends.destination.port());
+    write_u32(&mut segment, ACKNOWLEDGMENT_NUMBER, acknowledged.0);
     segment[DATA_OFFSET] = (HEADER_LENGTH / 4 * 16) as u8;
     segment[FLAGS] = flags.0;
     packet.extend(&segment);

@@ -5,7 +5,7 @@ use std::io;
 use edges::bearer::DatagramBearer;
 use edges::clock;
 use edges::tun::PacketDevice;
-use hosts::{Input, Output};
+use hosts::{EventKind, Input, Output};
 use wire::packet::Packet;
 
 use super::{EventLoop, LoopCounters, Work};
@@ -62,6 +62,10 @@ fn drain<H: DrivenHost>(host: &mut H, device: &mut impl PacketDevice, work: &mut
             }
             Output::Event(event) => {
                 tracing::info!("{event}");
+                let is_up = event.kind == EventKind::Established { fresh: true };
+                if let Some(sockets) = work.sockets.as_mut().filter(|_| is_up) {
+                    sockets.examine_former();
+                }
                 work.events.push(event);
             }
         }

@@ -43,6 +43,9 @@ pub struct Options {
     pub congestion_control: Option<String>,
     /// At the mobile host: the diversion of its own connections.
     pub divert: Option<Divert>,
+    /// At the mobile host: its open connections across the hop from before this process, with its end as the
+    /// destination.
+    pub former: Vec<Ends>,
     /// At a gateway: destinations of connections that are split, if not all.
     pub destinations: Option<Destinations>,
     /// Largest size of the splitter's buffers.

@@ -14,6 +14,7 @@ use wire::flow::Ends;
 use wire::icmp::IcmpMessage;
 use wire::ip::{IpPacket, Transport};
 use wire::packet::Packet;
+use wire::tcp::connection_requested;
 
 use super::connection::Stream;
 use super::inward::{Inward, MEMORY};
@@ -137,6 +138,16 @@ impl Sockets {
             (None, Found::Refused(_)) => {}
         }
         None
+    }
+
+    /// Makes this host send an acknowledgement on each of its connections from before this process, now that the hop
+    /// is up. An end that does not know the connection any more answers with a reset: the fixed host if the connection
+    /// was one of [`Inwards`], whose state has gone with the former process. Others only get a duplicate.
+    pub(crate) fn examine_former(&mut self) {
+        let former = std::mem::take(&mut self.options.former);
+        let requests = former.into_iter().filter_map(connection_requested);
+        let packets = requests.map(Packet::new).take(MOST);
+        self.inwards.packets.extend(packets);
     }
 
     /// Returns the next packet for this host.

@@ -2,10 +2,10 @@
 
 use units::SeqNumber;
 use wire::checksum::verify_transport_checksum;
-use wire::flow::{Class, DSCP_BULK, FlowKey};
+use wire::flow::{Class, DSCP_BULK, Ends, FlowKey};
 use wire::icmp::{IcmpMessage, Unreachable, packet_too_big, unreachable};
 use wire::ip::{IpPacket, IpView, Protocol, Transport, Version};
-use wire::tcp::{TcpFlags, connection_challenged, connection_refused};
+use wire::tcp::{TcpFlags, connection_challenged, connection_refused, connection_requested};
 
 use super::samples::{self, bytes, carrying, with_payload};
 
@@ -155,6 +155,28 @@ fn a_challenge_acknowledges_what_it_is_told_to() {
         assert_eq!(segment.acknowledgment_number(), SeqNumber(7));
         assert!(connection_challenged(&packet, SeqNumber(7)).is_none());
     }
+}
+
+#[test]
+fn a_request_opens_the_connection_between_two_ends_of_one_family() {
+    for text in [samples::SYN_V4, samples::SYN_V6] {
+        let syn = bytes(text);
+        let original = IpPacket::parse(&syn).unwrap();
+        let ends = Ends::of(&original);
+        let request = connection_requested(ends).unwrap();
+        let packet = IpPacket::parse(&request).unwrap();
+        assert_eq!(Ends::of(&packet), ends);
+        assert!(verify_transport_checksum(&packet));
+        let Transport::Tcp(segment) = packet.transport() else {
+            panic!("it is a segment")
+        };
+        assert!(segment.asks_for_connection());
+    }
+    let ends = Ends {
+        source: ([192, 0, 2, 1], 1).into(),
+        destination: ([0; 16], 2).into(),
+    };
+    assert!(connection_requested(ends).is_none());
 }
 
 #[test]
