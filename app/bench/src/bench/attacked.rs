@@ -70,26 +70,35 @@ impl<K> Row<K> {
     }
 }
 
-/// Measures each of these kinds in turns, and prints each row when it is measured, by `print`, below this header.
+/// The attacks of a bench, and its table.
+pub(super) struct Table<'a, K> {
+    pub(super) kinds: &'a [K],
+    /// Rate of each attack.
+    pub(super) rate: u32,
+    pub(super) header: &'static str,
+    /// Prints a row.
+    pub(super) print: fn(&Row<K>),
+}
+
+/// Measures each kind in turns, and prints each row when it is measured.
 pub(super) fn measure<K: Kind>(
     shell: &Shell,
     options: &Options,
-    attacks: (&[K], u32),
-    print: (&str, fn(&Row<K>)),
+    table: &Table<'_, K>,
 ) -> Result<Vec<Row<K>>, Failure> {
     let program = options.alone.enter(shell, || Ok(()))?;
     let folder = setting::folder(Some("/mnt"))?;
     let link = link_file(folder.path(), &options.link_rate)?;
     let mut beside = Beside::new(folder.path(), program, &link, "")?;
-    let ((kinds, rate), (header, print)) = (attacks, print);
+    let header = table.header;
     println!("The attack and the traffic use the same processors as the gateway.\n\n{header}");
     println!("|{}", "---|".repeat(header.matches('|').count() - 1));
     let span = Duration::from_secs_f64(options.time);
     let mut rows = Vec::new();
     for turn in 1..=options.turns {
-        for kind in kinds {
-            let row = one(&mut beside, *kind, rate, turn, span)?;
-            print(&row);
+        for kind in table.kinds {
+            let row = one(&mut beside, *kind, table.rate, turn, span)?;
+            (table.print)(&row);
             rows.push(row);
         }
     }

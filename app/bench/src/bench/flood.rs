@@ -94,9 +94,13 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
         [] => Kind::value_variants(),
         chosen => chosen,
     };
-    let header = "| kind | turn | sent/s | read/s | no room/s | user µs | system µs | download kept | request, ms |";
-    let attacks = (kinds, options.rate);
-    let rows = attacked::measure(shell, &options.attacked, attacks, (header, print))?;
+    let table = attacked::Table {
+        kinds,
+        rate: options.rate,
+        header: "| kind | turn | sent/s | read/s | no room/s | user µs | system µs | download kept | request, ms |",
+        print,
+    };
+    let rows = attacked::measure(shell, &options.attacked, &table)?;
     println!("\nMedian, least and most; the aims are 2 µs and 0.8:");
     attacked::summarize(
         kinds,

@@ -84,10 +84,13 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
         [] => Kind::value_variants(),
         chosen => chosen,
     };
-    let header =
-        "| kind | turn | frames/s | gateway CPU | download kept | request median, p99, ms | lost |";
-    let attacks = (kinds, options.rate);
-    let rows = attacked::measure(shell, &options.attacked, attacks, (header, print))?;
+    let table = attacked::Table {
+        kinds,
+        rate: options.rate,
+        header: "| kind | turn | frames/s | gateway CPU | download kept | request median, p99, ms | lost |",
+        print,
+    };
+    let rows = attacked::measure(shell, &options.attacked, &table)?;
     println!("\nMedian, least and most; the aims are 0.9 and 20 ms:");
     let later: fn(&Row<Kind>) -> f64 =
         |row| row.attacked.request_median_ms - row.quiet.request_median_ms;
