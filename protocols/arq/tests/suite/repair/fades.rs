@@ -84,6 +84,26 @@ fn a_hop_whose_last_silence_lost_nothing_gets_few_copies() {
     assert!(fading.len() > 300, "{} transmissions", fading.len());
 }
 
+/// Contents that the limit on early copies has no room for wait until it has: the end does not wake up for each of them
+/// every few milliseconds.
+#[test]
+fn a_limit_on_copies_costs_no_calls_once_it_is_used_up() {
+    let mut end = Script::losing(usual(), Duration::from_millis(600));
+    // A fade that loses all but the last, so that others are expected.
+    let first = silence(&mut end);
+    let last = *first.last().expect("some");
+    end.ack(&[(last, last)]);
+    end.input(Input::Rate(BitRate::from_kilobits(64)));
+    (10..200).for_each(|flow| end.held(flow, 100));
+    end.send_all();
+    end.wait(Duration::from_millis(100));
+    end.send_all();
+    let before = end.calls;
+    end.wait(Duration::from_millis(400));
+    let calls = end.calls - before;
+    assert!(calls < 20, "{calls} calls in 400 ms");
+}
+
 #[test]
 fn a_long_fade_gets_probes_only() {
     let (end, times) = faded(Duration::from_secs(130));
