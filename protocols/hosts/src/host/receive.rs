@@ -29,6 +29,7 @@ impl Host {
             proven: false,
             message: None,
         };
+        let mut is_data = false;
         let heard = match self
             .endpoint
             .handle_datagram_from(now, Some(from), &mut buffer)
@@ -41,6 +42,7 @@ impl Host {
                 ..
             } => {
                 (arrival.newest, arrival.proven) = (newest, proven);
+                is_data = true;
                 arrival.message = PathMessage::parse(plaintext);
                 Some((peer, plaintext.len()))
             }
@@ -64,7 +66,9 @@ impl Host {
         };
         let heard = heard.and_then(|(peer, length)| {
             let index = self.routes.index_of(peer)?;
-            self.heard(now, index);
+            // A handshake message proves no new address, and a refusal leads to no keys that could.
+            let is_found = is_data || self.peers[index].endpoint == Some(from);
+            self.heard(now, index, is_found);
             self.locate(now, index, arrival);
             Some((index, length))
         });
