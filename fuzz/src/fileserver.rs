@@ -94,20 +94,9 @@ impl Watched {
     }
 
     fn fault(&mut self, which: u8, how: u8) -> Fault {
-        let lies = [
-            FalseAnswer::SlashNames,
-            FalseAnswer::LongNames,
-            FalseAnswer::CookieLoop,
-            FalseAnswer::EmptyPages,
-            FalseAnswer::HugeFiles,
-            FalseAnswer::HugeCounts,
-            FalseAnswer::TooMuchData,
-            FalseAnswer::NoData,
-            FalseAnswer::LessStable,
-        ];
         let some = Probability::ratio(how.into(), 255);
         match which % 6 {
-            0 => Fault::FalseAnswer(lies.get(usize::from(how)).copied()),
+            0 => Fault::FalseAnswer(FalseAnswer::ALL.get(usize::from(how)).copied()),
             1 => Fault::ForgetCookies,
             2 => Fault::Stale(self.server.root()),
             3 => Fault::Refuse {

@@ -43,6 +43,9 @@ enum Command {
     Soak(forward::Options),
     /// Make small mistakes in the code, and count those that a test finds.
     Mutants(mutants::Options),
+    /// Run a test program until a test fails: how `mutants` calls itself.
+    #[command(hide = true)]
+    FirstFailure(mutants::first::Options),
     /// Search for inputs that break a target, guided by the code that they reach.
     Fuzz(fuzz::Options),
     /// Plant bugs one by one, in a build of their own, and check that the simulators find each.
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Bench(options) => forward::run("bench", &options),
         Command::Soak(options) => forward::run("soak", &options),
         Command::Mutants(options) => mutants::run(&options),
+        Command::FirstFailure(options) => mutants::first::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Planted(options) => forward::run("planted", &options),
         Command::Audit(options) => audit::run(&options),

@@ -13,6 +13,7 @@ use crate::mutants::tool::Tool;
 use xtask::shell::{Failure, Shell};
 
 mod copy;
+pub(crate) mod first;
 mod report;
 mod sample;
 mod tool;

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use xtask::shell::Shell;
 
 mod air;
+mod attacked;
 mod beside;
 pub(crate) mod files;
 mod flood;

@@ -106,6 +106,9 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         print(&outcome);
         if outcome.found_by.is_none() {
             faults.push(format!("{} was not found", row.name));
+        } else if outcome.seconds > options.seconds as f64 {
+            let (name, seconds) = (row.name, outcome.seconds);
+            faults.push(format!("{name} was found after {seconds:.0} s only"));
         }
         outcomes.push(outcome);
     }

@@ -13,7 +13,7 @@ mod tape;
 mod token_bucket;
 
 pub use deadlines::Deadlines;
-pub use random::RandomStream;
+pub use random::{FNV_BASIS, RandomStream, fnv1a};
 pub use reordering::ReorderingWindow;
 pub use round_trip::RoundTripEstimate;
 pub use rules::{ConfigError, check_rules};

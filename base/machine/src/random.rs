@@ -18,7 +18,7 @@ impl RandomStream {
     pub fn named(seed: u64, name: &str) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
-        key[8..16].copy_from_slice(&fnv1a(name.as_bytes()).to_le_bytes());
+        key[8..16].copy_from_slice(&fnv1a(FNV_BASIS, name.as_bytes()).to_le_bytes());
         key[16..24].copy_from_slice(&(name.len() as u64).to_le_bytes());
         Self {
             generator: ChaCha8Rng::from_seed(key),
@@ -93,9 +93,12 @@ impl RandomStream {
     }
 }
 
-/// Returns the 64-bit FNV-1a hash.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+/// The FNV-1a hash of no bytes.
+pub const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// Returns the 64-bit FNV-1a hash of the bytes behind those that have this `hash`.
+pub fn fnv1a(hash: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(hash, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }

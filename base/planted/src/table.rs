@@ -31,6 +31,8 @@ bugs! {
     AgentAcknowledges: "R2", "world";
     /// A fade in which the keys expire ends the association with all that it holds.
     ExpiryIsTheEnd: "R3", "hosts::a_fade_of_five_minutes";
+    /// No window is closed while the hop is silent, so an impatient kernel ends its connection (issue 18).
+    SendersAreNotHeld: "R3", "hosts::held_senders::a_fade_of_ten_minutes";
     /// A mobile host waits 10 s in silence before it suspects that its gateway was restarted (issue 18).
     SilenceIsEndured: "R4", "world";
     /// A host whose key another one has used goes on with the association that its gateway has ended (issue 18).

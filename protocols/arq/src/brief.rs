@@ -254,3 +254,27 @@ impl BriefSender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wire::packet::PacketBuffer;
+
+    use super::*;
+
+    #[test]
+    fn each_packet_counts_with_its_place() {
+        let tries = Tries {
+            most: 3,
+            age: Duration::from_secs(1),
+            count_fades: false,
+        };
+        let mut sender = BriefSender::new(tries);
+        let packets = 1_000;
+        for _ in 0..packets {
+            let packet = Packet::new(PacketBuffer::copy_of(&[0x45; 40]));
+            sender.push(Instant::ZERO, packet, true);
+        }
+        let each = size_of::<Option<Outstanding>>() + PACKET;
+        assert!(sender.memory() >= sender.storage + packets * each);
+    }
+}

@@ -302,3 +302,20 @@ impl Inbox {
         self.held_bytes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_of_finished_streams_count() {
+        let mut inbox = Inbox::new(1 << 20, None);
+        let before = inbox.memory();
+        for flow in 0..1_000 {
+            inbox.finished.insert(flow * 2..flow * 2 + 1);
+        }
+        let numbers = inbox.finished.memory();
+        assert!(numbers >= 1_000 * size_of::<u64>());
+        assert_eq!(inbox.memory(), before + numbers);
+    }
+}

@@ -177,8 +177,9 @@ pub enum Output {
     },
     /// A packet to hand to the layer above.
     Packet(Packet),
-    /// A packet of the split transport has crossed the hop.
-    Transport(PacketBuffer),
+    /// A packet of the split transport has crossed the hop, in the frame with this number. Frames are numbered in the
+    /// order in which they are sent.
+    Transport(u64, PacketBuffer),
     /// An event on the link.
     Event(LinkEvent),
     /// Delay and losses of a transmission, for the part that estimates the rate of the hop.

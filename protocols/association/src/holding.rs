@@ -1,6 +1,7 @@
 //! Senders of TCP that are held while the hop is silent, and connections that are kept beyond an association.
 
 use machine::Machine;
+use planted::Bug;
 use units::Instant;
 use wire::flow::FlowKey;
 use wire::ip::Protocol;
@@ -28,7 +29,8 @@ impl Association {
 
     /// Answers a packet of TCP for the other end, which cannot; returns true if it did, and the packet need not cross.
     pub(crate) fn hold(&mut self, now: Instant, key: FlowKey, packet: &Packet) -> bool {
-        if !self.tcp.holds() || !self.is_silent() {
+        let is_held = self.tcp.holds() && self.is_silent();
+        if !is_held || planted::is(Bug::SendersAreNotHeld) {
             return false;
         }
         let is_kept = match self.tcp.method() {

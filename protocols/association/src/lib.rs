@@ -403,8 +403,8 @@ impl Association {
                     self.outputs.push_back(Output::Frame { frame, ecn });
                 }
                 arq::Output::Packet(packet) => self.arrived(now, packet),
-                arq::Output::Transport(packet) => {
-                    self.tell_streams(now, streams::Input::Arrived(packet));
+                arq::Output::Transport(number, packet) => {
+                    self.tell_streams(now, streams::Input::Arrived(number, packet));
                 }
                 arq::Output::Event(event) => self.outputs.push_back(Output::Event(event)),
                 arq::Output::Sample(sample) => self.air.learn(now, &sample),

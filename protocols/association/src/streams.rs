@@ -47,8 +47,8 @@ const PACKET: usize = 1_400;
 pub(crate) enum Input {
     /// A request of the driver.
     Asked(StreamRequest<Chunks>),
-    /// A packet has crossed the hop.
-    Arrived(PacketBuffer),
+    /// A packet has crossed the hop in the frame with this number.
+    Arrived(u64, PacketBuffer),
     /// The lane takes this many bytes now.
     Room(u64),
 }
@@ -214,12 +214,13 @@ impl Streams {
         self.outputs.extend(offer.map(writable));
     }
 
-    fn arrived(&mut self, now: Instant, buffer: &[u8]) {
+    fn arrived(&mut self, now: Instant, number: u64, buffer: &[u8]) {
         let bytes = Bytes::copy_from_slice(buffer);
         let input = match Packet::parse(&bytes) {
             Ok(packet) => {
                 let whole = bytes.clone();
-                mtcp::Input::Packet(packet.map(|content| whole.slice_ref(content).into()))
+                let packet = packet.map(|content| whole.slice_ref(content).into());
+                mtcp::Input::Numbered(number, packet)
             }
             Err(_) => mtcp::Input::Damaged,
         };
@@ -264,7 +265,7 @@ impl Machine for Streams {
     fn handle_input(&mut self, now: Instant, input: Input) {
         match input {
             Input::Asked(input) => self.asked(now, input),
-            Input::Arrived(buffer) => self.arrived(now, &buffer),
+            Input::Arrived(number, buffer) => self.arrived(now, number, &buffer),
             Input::Room(bytes) => self.endpoint.handle_input(now, mtcp::Input::Room(bytes)),
         }
         self.drain();

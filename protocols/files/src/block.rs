@@ -307,3 +307,48 @@ impl BlockChoice {
         Some(time.scaled(here + 3 * there, 4 * here))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Records a block of the first size, lost once if `is_lost`.
+    fn answer(choice: &mut BlockChoice, is_lost: bool) {
+        let time = Duration::from_millis(10);
+        let cost = Cost {
+            copies: 1 + u32::from(is_lost),
+            elapsed: if is_lost { time * 100 } else { time },
+            since_last: time,
+        };
+        choice.sent(BEGIN);
+        choice.ended(BEGIN, Some(cost));
+    }
+
+    fn choice() -> BlockChoice {
+        BlockChoice::new(BlockSize::Auto, Transport::Datagrams)
+    }
+
+    #[test]
+    fn no_other_size_is_tried_before_a_few_blocks_are_answered() {
+        let mut choice = choice();
+        for _ in 0..EVERY {
+            choice.sent(BEGIN);
+        }
+        for _ in 0..TRIALS {
+            assert_eq!(choice.next(BLOCK_MAX, true), BEGIN);
+            answer(&mut choice, false);
+        }
+        assert_eq!(choice.next(BLOCK_MAX, true), BEGIN * 2);
+    }
+
+    #[test]
+    fn a_larger_size_is_not_tried_where_most_of_its_blocks_would_be_lost() {
+        for (lost, next) in [(3, BEGIN * 2), (4, BEGIN / 2)] {
+            let mut choice = choice();
+            for block in 0..10 {
+                answer(&mut choice, block < lost);
+            }
+            assert_eq!(choice.next(BLOCK_MAX, true), next, "{lost} of 10");
+        }
+    }
+}

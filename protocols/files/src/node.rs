@@ -351,3 +351,51 @@ impl Node {
             && self.content.is_idle()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use nfs::{Device, Times};
+
+    use super::*;
+
+    fn attributes(size: u64, seconds: u32) -> Attributes {
+        let time = Time {
+            seconds,
+            nanoseconds: 0,
+        };
+        Attributes {
+            kind: FileType::Regular,
+            mode: 0o644,
+            links: 1,
+            user: 0,
+            group: 0,
+            size,
+            used: size,
+            device: Device::default(),
+            file_system: 1,
+            file_id: 2,
+            times: Times {
+                accessed: time,
+                modified: time,
+                changed: time,
+            },
+        }
+    }
+
+    /// The replies to two WRITEs and a GETATTR arrive in another order than that of the server.
+    #[test]
+    fn a_late_reply_to_a_write_does_not_shorten_the_file() {
+        let (now, validity) = (Instant::from_millis(1_000), Validity::default());
+        let mut node = Node::default();
+        node.change_began();
+        node.change_began();
+        node.note(now, 3, attributes(20, 2), &validity);
+        node.change_ended(1, 3);
+        let of_first = WeakCacheData {
+            before: None,
+            after: Some(attributes(10, 1)),
+        };
+        node.note_own(now, 1, &of_first, &validity);
+        assert_eq!(node.fresh(now).map(|seen| seen.size), Some(20));
+    }
+}

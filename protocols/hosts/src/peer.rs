@@ -177,3 +177,29 @@ pub(crate) fn around(endpoint: Option<HopAddress>) -> usize {
     };
     headers + DATA_OVERHEAD_BYTES
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 791, RFC 8200 and RFC 768 give the lengths of the headers.
+    #[test]
+    fn headers_around_a_frame_are_those_of_its_carrier() {
+        let udp = |address: &str| Some(HopAddress::Udp(address.parse().expect("an address")));
+        let ethernet = HopAddress::Ethernet(ethernet::MacAddress([2, 0, 0, 0, 0, 1]));
+        let carriers = [
+            (None, 28),
+            (udp("192.0.2.1:5000"), 28),
+            (udp("[::ffff:192.0.2.1]:5000"), 28),
+            (udp("[2001:db8::1]:5000"), 48),
+            (Some(ethernet), ethernet::LENGTH_BYTES),
+        ];
+        for (endpoint, headers) in carriers {
+            assert_eq!(
+                around(endpoint),
+                headers + DATA_OVERHEAD_BYTES,
+                "{endpoint:?}"
+            );
+        }
+    }
+}

@@ -180,14 +180,14 @@ impl<C: Content + Clone> Endpoint<C> {
         }
     }
 
-    fn arrive(&mut self, packet: Packet<C>) {
+    fn arrive(&mut self, packet: Packet<C>, number: Option<u64>) {
         match packet {
-            Packet::Data(data) => self.arrive_data(data),
+            Packet::Data(data) => self.arrive_data(data, number),
             Packet::Control(control) => self.arrive_control(&control),
         }
     }
 
-    fn arrive_data(&mut self, data: Data<C>) {
+    fn arrive_data(&mut self, data: Data<C>, number: Option<u64>) {
         let own = data.connection;
         let answer = Control {
             profile: data.profile,
@@ -210,7 +210,7 @@ impl<C: Content + Clone> Endpoint<C> {
             return;
         };
         let (opening, profile) = (connection.phase == Phase::Opening, data.profile);
-        if connection.arrive(data, self.now) {
+        if connection.arrive(data, number, self.now) {
             self.known.hear(profile, self.now);
             self.table.grow(own);
         } else {
@@ -356,7 +356,8 @@ impl<C: Content + Clone> Machine for Endpoint<C> {
     fn handle_input(&mut self, now: Instant, input: Input<C>) {
         self.now = now;
         match input {
-            Input::Packet(packet) => self.arrive(packet),
+            Input::Packet(packet) => self.arrive(packet, None),
+            Input::Numbered(number, packet) => self.arrive(packet, Some(number)),
             Input::Room(bytes) => self.room = Some(bytes),
             Input::RoundTrip(round_trip) => {
                 Arc::make_mut(&mut self.config).timing.expected = Some(round_trip);

@@ -105,8 +105,11 @@ pub enum ConnectionId {
 /// Inputs of an [`Endpoint`]. Inputs for connections that no longer exist are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input<C> {
-    /// A packet arrives.
+    /// A packet arrives on a hop that keeps the order.
     Packet(Packet<C>),
+    /// A packet arrives on a hop that numbers packets in the order in which they are sent. This order decides the
+    /// meaning of a packet that was overtaken.
+    Numbered(u64, Packet<C>),
     /// A packet arrives that could not be parsed.
     Damaged,
     /// Total bytes that the hop takes now: data wait until it does, the repairs first. Without this input the

@@ -31,6 +31,11 @@ impl Numbers {
         self.first.wrapping_add(position as u32) & (u32::MAX >> (u32::BITS - self.bits))
     }
 
+    /// Returns half of the number of sequence numbers.
+    pub(crate) fn half(self) -> u64 {
+        1 << (self.bits - 1)
+    }
+
     /// Returns the distance from the position `of` to `number`; negative if `number` is behind. Correct while the
     /// distance is less than half of the number space.
     pub(crate) fn ahead(self, number: u32, of: u64) -> i64 {

@@ -4,6 +4,7 @@ mod growth;
 mod held;
 mod order;
 mod pace;
+mod reach;
 mod ready;
 mod report;
 mod size;
@@ -24,6 +25,8 @@ use held::{Held, Run};
 use order::Order;
 use pace::Pace;
 pub(crate) use pace::told_at_once;
+pub(crate) use reach::Arrival;
+use reach::Reach;
 use ready::Ready;
 use size::Size;
 
@@ -86,6 +89,7 @@ pub(crate) struct Receiver<C> {
     size: Size,
     due: PendingAck,
     order: Order,
+    reach: Reach,
     pace: Pace,
     cause: Cause,
     rules: Rules,
@@ -143,6 +147,7 @@ impl<C: Content> Receiver<C> {
             size: Size::default(),
             due: PendingAck::default(),
             order: Order::default(),
+            reach: Reach::default(),
             pace: Pace::default(),
             cause: Cause::default(),
             rules: Rules {
@@ -206,17 +211,24 @@ impl<C: Content> Receiver<C> {
         due || lost
     }
 
-    /// Takes in a packet's data; `answers` is set if it may be the answer to a poll. Returns true if the packet
+    /// Takes in the data of a packet; `answers` is set if it may be the answer to a poll. Returns true if the packet
     /// brought anything new.
-    pub(crate) fn take(&mut self, data: &Data<C>, content: C, answers: bool, now: Instant) -> bool {
+    pub(crate) fn take(
+        &mut self,
+        data: &Data<C>,
+        content: C,
+        answers: bool,
+        arrival: Arrival,
+    ) -> bool {
         let duplicates = self.received.duplicates;
-        let news = self.take_in(data, content, answers, now);
+        let news = self.take_in(data, content, answers, arrival);
         let needless = self.received.duplicates > duplicates;
-        self.order.taken(needless, now);
+        self.order.taken(needless, arrival.at);
         news
     }
 
-    fn take_in(&mut self, data: &Data<C>, content: C, answers: bool, now: Instant) -> bool {
+    fn take_in(&mut self, data: &Data<C>, content: C, answers: bool, arrival: Arrival) -> bool {
+        let now = arrival.at;
         // Whatever is lost leaves a gap between the numbers of two arrivals.
         let lost = self.rules.numbered && {
             self.order.arrived(data.cycle, self.rules.round_trip, now);
@@ -224,7 +236,8 @@ impl<C: Content> Receiver<C> {
         };
         self.cause.cycle = data.cycle;
         let (next, length) = (self.progress.next, content.length());
-        let Some(start) = self.numbers.position(data.sequence, next) else {
+        let position = |near| self.numbers.position(data.sequence, near);
+        let Some(start) = arrival.near.and_then(position) else {
             self.received.duplicates += 1;
             return false;
         };

@@ -14,7 +14,7 @@ use crate::counters::{Received, Sent};
 use crate::cycle::Cycle;
 use crate::numbers::Numbers;
 use crate::packet::Data;
-use crate::receiver::told_at_once;
+use crate::receiver::{Arrival, told_at_once};
 use crate::state::{Ending, PIECES_MAX};
 use crate::{Config, Profile};
 use clock::{Held, RetransmissionClock};
@@ -227,14 +227,16 @@ impl<C: Content + Clone> Sender<C> {
         self.cycle.stamp()
     }
 
-    /// Handles the acknowledgement in a packet; `empty` is set if it carries no data.
+    /// Handles the acknowledgement in a packet; `empty` is set if it carries no data. A packet that was sent later has
+    /// acknowledged at least as much, so one that was overtaken acknowledges nothing new.
     pub(crate) fn acknowledge(
         &mut self,
         data: &Data<C>,
         empty: bool,
+        arrival: Arrival,
         received: &mut Received,
-        now: Instant,
     ) -> AckResult {
+        let now = arrival.at;
         let before = self.flight.acknowledged();
         let ahead = self.numbers.ahead(data.acknowledgment, before);
         let position = before.saturating_add_signed(ahead);
@@ -243,7 +245,7 @@ impl<C: Content + Clone> Sender<C> {
             received.impossible += 1;
             return AckResult::Impossible;
         }
-        if ahead < 0 {
+        if ahead < 0 || (ahead > 0 && arrival.overtaken) {
             return AckResult::Old;
         }
         let heard = self.cycle.heard(data.reply);

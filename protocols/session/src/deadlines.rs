@@ -10,12 +10,17 @@ use crate::noise;
 use crate::output::{Event, PeerId, Route};
 use crate::peer::{Flight, Side};
 
-/// Least and longest time from one transmission of an initiation to the next, without end. In between it is a quarter
-/// of the time since the first one: most fades and restarts are short, but some fades last hours.
+/// Time from the first transmission of an initiation to the next, if it is not known how long an answer takes, and the
+/// longest such time. In between it is a quarter of the time since the first one: most fades and restarts are short,
+/// but some fades last hours.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LATEST_RETRY: Duration = Duration::from_secs(5);
-/// Largest random addition to either, so that the mobile hosts of a restarted gateway do not all initiate at once.
-const RETRY_JITTER: Duration = Duration::from_millis(333);
+/// Least such time, and the number of round trips in it: an answer may be late before it counts as lost.
+const LEAST_RETRY: Duration = Duration::from_millis(250);
+const ROUND_TRIPS: u64 = 4;
+/// Largest random addition, as a part of the first such time, so that the mobile hosts of a restarted gateway do not
+/// all initiate at once.
+const JITTER_PART: u64 = 3;
 /// Least time between two transmissions, however often the link comes up.
 const HASTE_GAP: Duration = Duration::from_millis(100);
 /// Time for which an initiation is repeated unchanged, so that a late answer to any copy is still valid. It ends well
@@ -33,6 +38,12 @@ impl Flight {
     /// Returns true if the initiation may be sent again unchanged.
     fn may_be_repeated(&self, now: Instant) -> bool {
         !self.is_refused && now.since(self.created) < INITIATION_LIFE
+    }
+
+    /// Returns the time that an answer has taken that comes now; `None` if it may be one to another transmission.
+    pub(crate) fn round_trip(&self, now: Instant) -> Option<Duration> {
+        let was_sent_once = self.sent == self.created && !self.has_hurried;
+        was_sent_once.then(|| now.since(self.sent))
     }
 
     /// Replaces it soon by one with a later stamp.
@@ -83,7 +94,7 @@ impl Endpoint {
 
     /// Retries within about a second although the peer has been silent for long: see [`Endpoint::retry_soon`].
     pub(crate) fn retry_earlier(&mut self, now: Instant, id: PeerId) {
-        let jitter = self.jitter();
+        let jitter = self.jitter(FIRST_RETRY);
         if let Ok(initiator) = self.initiator(id)
             && let Some(flight) = &mut initiator.flight
         {
@@ -92,9 +103,10 @@ impl Endpoint {
         }
     }
 
-    fn jitter(&mut self) -> Duration {
+    /// Returns a random addition to the first time between two transmissions.
+    fn jitter(&mut self, first: Duration) -> Duration {
         let chance = u64::from(u32::from_le_bytes(draw(&mut *self.entropy)));
-        RETRY_JITTER.scaled(chance, 1 << 32)
+        (first / JITTER_PART).scaled(chance, 1 << 32)
     }
 
     /// Retries at once: see [`Endpoint::retry_now`].
@@ -115,6 +127,9 @@ impl Endpoint {
             return;
         };
         let former = initiator.flight.take();
+        let first = initiator.round_trip.map_or(FIRST_RETRY, |time| {
+            (time * ROUND_TRIPS).clamp(LEAST_RETRY, FIRST_RETRY)
+        });
         let trying_since = former.as_ref().map_or(now, |flight| flight.trying_since);
         let mut flight = match former {
             Some(flight) if flight.may_be_repeated(now) => flight,
@@ -129,10 +144,10 @@ impl Endpoint {
                 Box::new(flight)
             }
         };
-        let retry = (now.since(trying_since) / 4).clamp(FIRST_RETRY, LATEST_RETRY);
+        let retry = (now.since(trying_since) / 4).clamp(first, LATEST_RETRY);
         flight.trying_since = trying_since;
         flight.sent = now;
-        flight.resend_at = now + retry + self.jitter();
+        flight.resend_at = now + retry + self.jitter(first);
         flight.has_hurried = false;
         if let Ok(initiator) = self.initiator(id) {
             let initiation = flight.signed(now, initiator.cookie);

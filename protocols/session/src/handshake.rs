@@ -149,6 +149,7 @@ impl Endpoint {
             .take()
             .ok_or(DropCause::UnexpectedHandshake)?;
         initiator.silent_since = None;
+        initiator.round_trip = flight.round_trip(now).or(initiator.round_trip);
         let terms = Terms {
             local_index: index,
             remote_index,

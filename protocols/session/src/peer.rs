@@ -101,6 +101,8 @@ pub(crate) struct InitiatorState {
     /// Time of the first datagram since the last one from the responder.
     pub(crate) silent_since: Option<Instant>,
     pub(crate) last_stamp: u64,
+    /// Time that the newest answer to an initiation took which was sent only once.
+    pub(crate) round_trip: Option<Duration>,
     /// Cookie of the peer, which it wants under load.
     pub(crate) cookie: Option<Cookie>,
 }

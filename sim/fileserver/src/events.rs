@@ -86,3 +86,18 @@ pub enum FalseAnswer {
     /// WRITE reports data as unstable that were to be stable. (They are stable all the same.)
     LessStable,
 }
+
+impl FalseAnswer {
+    /// Every kind.
+    pub const ALL: [Self; 9] = [
+        Self::SlashNames,
+        Self::LongNames,
+        Self::CookieLoop,
+        Self::EmptyPages,
+        Self::HugeFiles,
+        Self::HugeCounts,
+        Self::TooMuchData,
+        Self::NoData,
+        Self::LessStable,
+    ];
+}

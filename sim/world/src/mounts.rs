@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use files::ServerLimits;
-use fileserver::{FalseAnswer, Fault, Faults, Server};
+use fileserver::{Fault, Faults, Server};
 use machine::{Machine, earlier};
 use mount::Memory;
 use nfs::{FileHandle, Limits, Procedure, Status, Value};
@@ -61,19 +61,6 @@ impl DiskFault {
         }
     }
 }
-
-/// False answers of a hostile server.
-pub(crate) const LIES: [FalseAnswer; 9] = [
-    FalseAnswer::SlashNames,
-    FalseAnswer::LongNames,
-    FalseAnswer::CookieLoop,
-    FalseAnswer::EmptyPages,
-    FalseAnswer::HugeFiles,
-    FalseAnswer::HugeCounts,
-    FalseAnswer::TooMuchData,
-    FalseAnswer::NoData,
-    FalseAnswer::LessStable,
-];
 
 /// The mount of a mobile host, and its programs.
 pub(crate) struct Mount {
@@ -156,7 +143,7 @@ pub(crate) struct Files {
     pub(crate) server: Server,
     /// Mounts by the numbers of their mobile hosts.
     pub(crate) mounts: BTreeMap<usize, Mount>,
-    pub(crate) lives: u16,
+    lives: u16,
     pub(crate) is_faulty: bool,
     /// Time until which the server does not answer.
     pub(crate) silent_until: Instant,
@@ -175,6 +162,12 @@ impl Files {
             is_faulty: false,
             silent_until: Instant::ZERO,
         }
+    }
+
+    /// Returns the next life of a mobile host's mount.
+    pub(crate) fn make(&mut self, mobile: usize) -> Mount {
+        self.lives += 1;
+        Mount::new(&mut self.server, mobile, self.lives)
     }
 
     /// Returns the time at which something must happen.

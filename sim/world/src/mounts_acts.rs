@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use bytes::Bytes;
-use fileserver::{Fault, Faults, Peer};
+use fileserver::{FalseAnswer, Fault, Faults, Peer};
 use machine::Machine;
 use programs::{Action, Broken, Ground, Output, Programs};
 use units::{Duration, Instant, Probability};
@@ -12,7 +12,7 @@ use wire::packet::{Packet, PacketBuffer};
 
 use crate::Step;
 use crate::flow::FIXED;
-use crate::mounts::{Files, LIES, Mount};
+use crate::mounts::Files;
 use crate::process::Identity;
 use crate::world::{Event, World};
 
@@ -61,7 +61,7 @@ impl World {
                 files.fault(now, Fault::Chances(faults));
             }
             Step::ServerLies { kind } => {
-                let lie = LIES[usize::from(kind) % LIES.len()];
+                let lie = FalseAnswer::ALL[usize::from(kind) % FalseAnswer::ALL.len()];
                 files.set_faulty(true);
                 files.fault(now, Fault::FalseAnswer(Some(lie)));
             }
@@ -77,20 +77,13 @@ impl World {
         let Some(files) = &mut self.files else {
             return;
         };
-        let Files {
-            server,
-            mounts,
-            lives,
-            is_faulty,
-            ..
-        } = &mut **files;
-        let mount = mounts.entry(number).or_insert_with(|| {
-            *lives += 1;
-            let mut mount = Mount::new(server, number, *lives);
-            mount.reference.set_faulty(*is_faulty);
-            mount.was_faulty = *is_faulty;
-            mount
-        });
+        if !files.mounts.contains_key(&number) {
+            let mut mount = files.make(number);
+            mount.reference.set_faulty(files.is_faulty);
+            mount.was_faulty = files.is_faulty;
+            files.mounts.insert(number, mount);
+        }
+        let mount = files.mounts.get_mut(&number).expect("it was made");
         if mount.programs.queued() < ACTIONS {
             mount.programs.act(action);
         }
@@ -103,17 +96,12 @@ impl World {
         let Some(files) = &mut self.files else {
             return;
         };
-        let Files {
-            server,
-            mounts,
-            lives,
-            ..
-        } = &mut **files;
-        let Some(mount) = mounts.get_mut(&number) else {
+        if !files.mounts.contains_key(&number) {
             return;
-        };
-        *lives += 1;
-        let new = Mount::new(server, number, *lives);
+        }
+        let new = files.make(number);
+        let Files { server, mounts, .. } = &mut **files;
+        let mount = mounts.get_mut(&number).expect("it is there");
         let (host, reference) = (&mut mount.host, &mut mount.reference);
         let mut ground = Ground {
             now,

@@ -1,5 +1,6 @@
 //! The promises that a run checks.
 
+use machine::{FNV_BASIS, fnv1a};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -103,9 +104,7 @@ impl Keys {
             }
             *uses = first();
         }
-        let mark = content
-            .iter()
-            .fold(FNV_BASIS, |mark, byte| fnv(mark, *byte));
+        let mark = fnv1a(FNV_BASIS, content);
         match uses.contents.insert(number, mark) {
             Some(before) if before != mark => Err((
                 "S5",
@@ -114,13 +113,6 @@ impl Keys {
             _ => Ok(()),
         }
     }
-}
-
-const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-
-/// Mixes a byte into a hash (FNV-1a).
-pub(crate) fn fnv(mark: u64, byte: u8) -> u64 {
-    (mark ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
 }
 
 #[cfg(test)]

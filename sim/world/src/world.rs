@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use hosts::{Input, Output, SystemEvent, SystemRequest};
-use machine::{RandomStream, earlier};
+use machine::{RandomStream, earlier, fnv1a};
 use redirector::Chunks;
 use split::{Refusal, SocketEvent, SocketRequest};
 use units::{Duration, Instant};
@@ -13,7 +13,7 @@ use wire::packet::Packet;
 use crate::flow::Flow;
 use crate::mounts::Files;
 use crate::network::{Datagram, Network};
-use crate::oracle::{Keys, Violation, fnv};
+use crate::oracle::{Keys, Violation};
 use crate::path::Path;
 use crate::probes::Probes;
 use crate::process::{Identity, LOOPBACK, Process};
@@ -305,9 +305,8 @@ impl World {
     pub(crate) fn note(&mut self, process: usize, bytes: &[u8]) {
         let time = self.now.as_nanos().to_le_bytes();
         let head = [process as u8, bytes.len() as u8];
-        for byte in time.iter().chain(&head).chain(bytes) {
-            self.ledger.mark = fnv(self.ledger.mark, *byte);
-        }
+        let mark = fnv1a(fnv1a(self.ledger.mark, &time), &head);
+        self.ledger.mark = fnv1a(mark, bytes);
     }
 
     /// Hands in the packets of a connection's ends.

@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use super::copy::Copy;
+use super::first;
 use super::report::{Report, Verdict};
 use super::sample::draw;
-use super::tool::{Found, exactly, has_failed};
+use super::tool::{Found, exactly, has_failed, lines_of};
 use xtask::shell::Shell;
 
 fn names(count: usize) -> Vec<String> {
@@ -75,6 +77,17 @@ fn one_mutant_of_twenty_may_survive_and_those_that_do_not_compile_count_for_noth
 }
 
 #[test]
+fn a_patch_adds_the_lines_of_the_mutants() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("a.rs"), "one\ntwo\nthree\n").unwrap();
+    let names = ["a.rs:3:1: delete !", "a.rs:1:9: x", "a.rs:3:7: y"].map(String::from);
+    let patch = lines_of(root.path(), &names).unwrap();
+    let expected = "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n\
+                    @@ -0,0 +1,1 @@\n+one\n@@ -1,0 +3,1 @@\n+three\n";
+    assert_eq!(patch, expected);
+}
+
+#[test]
 fn a_mutant_out_of_time_is_not_caught_unless_other_tests_catch_it() {
     let late = |caught: usize| {
         let mut verdict = Verdict::new("arq", 1000, 20);
@@ -112,6 +125,19 @@ fn a_test_that_failed_shows_in_the_log_of_a_run_that_was_stopped() {
     assert!(!has_failed(
         "test a::b ... ok\ntest a::FAILED has been running for over 60 seconds\n"
     ));
+}
+
+#[test]
+fn a_run_of_tests_ends_at_the_first_that_fails() {
+    let run = |script: &str| {
+        let words = ["sh", "-c", script].map(Into::into).to_vec();
+        first::run(&first::Options { words })
+    };
+    let begun = Instant::now();
+    assert!(run("echo 'test a ... FAILED'; exec sleep 60").is_err());
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    assert!(run("echo 'test a ... ok'").is_ok());
+    assert!(run("echo 'test a ... ok'; exit 101").is_err());
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Runs of cargo-mutants.
 
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use std::{env, fs, io};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -110,16 +111,31 @@ impl Tool {
             path: folder.clone(),
             source,
         })?;
+        let patch = folder.join("lines.diff");
+        // The tool tries deleted fields whether or not their names match, but in these lines only.
+        let written = lines_of(&self.copy.root, mutants).and_then(|text| fs::write(&patch, text));
+        written.map_err(|source| Failure::Write {
+            path: patch.clone(),
+            source,
+        })?;
         let limit = self.limit(tests)?.as_secs().to_string();
         let mut command = self.bounded(&["mutants", "--package", package, "--test-package", tests]);
+        let program = env::current_exe().map_err(|source| Failure::Start {
+            command: "this program".into(),
+            source,
+        })?;
+        let runner = format!("['{}', 'first-failure']", program.display());
         command
             .args(["--in-place", "--no-shuffle", "--cargo-arg=--tests"])
+            .arg(format!(
+                "--cargo-arg=--config=target.'cfg(all())'.runner={runner}"
+            ))
             .args(["--baseline", "skip", "--timeout", &limit, "--output"])
-            .arg(&folder);
+            .arg(&folder)
+            .arg("--in-diff")
+            .arg(&patch);
         for name in mutants {
-            // The tool tries deleted fields of a file whether or not their names match.
-            let file = name.split(':').next().unwrap_or_default();
-            command.args(["--file", file, "--re", &exactly(name)]);
+            command.args(["--re", &exactly(name)]);
         }
         let line = format!("cargo mutants --package {package} --test-package {tests}");
         let status = command.status().map_err(|source| Failure::Start {
@@ -207,6 +223,34 @@ impl Found {
         }
         Ok(found)
     }
+}
+
+/// Returns a patch that adds the line of each of these mutants, relative to the root.
+pub(super) fn lines_of(root: &Path, mutants: &[String]) -> io::Result<String> {
+    let mut lines: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for name in mutants {
+        let mut parts = name.split(':');
+        let (file, line) = (
+            parts.next(),
+            parts.next().and_then(|line| line.parse().ok()),
+        );
+        if let (Some(file), Some(line)) = (file, line) {
+            lines.entry(file).or_default().insert(line);
+        }
+    }
+    let mut patch = Vec::new();
+    for (file, lines) in lines {
+        let text = fs::read_to_string(root.join(file))?;
+        patch.push(format!(
+            "diff --git a/{file} b/{file}\n--- a/{file}\n+++ b/{file}\n"
+        ));
+        for (added, line) in lines.into_iter().enumerate() {
+            let before = line.saturating_sub(1 + added);
+            let content = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+            patch.push(format!("@@ -{before},0 +{line},1 @@\n+{content}\n"));
+        }
+    }
+    Ok(patch.concat())
 }
 
 /// Returns true if a test has failed in what tests printed.

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rig::daemons::Daemons;
-use rig::{Air, End, Namespace, Process, Usage};
+use rig::{Air, End, Namespace, Process, RawIdentity, Usage};
 use serde::Serialize;
 
 use super::peers;
@@ -114,12 +114,13 @@ impl Beside {
         })
     }
 
-    /// Returns the gateway's public key as text.
-    pub(super) fn gateway_key(&self) -> Result<String, Failure> {
+    /// Returns the keys of the mobile host that has no daemon.
+    pub(super) fn second_identity(&self) -> Result<RawIdentity, Failure> {
         let status = self.status();
         let key = status["host"]["public_key"].as_str();
-        let key = key.ok_or_else(|| Failure::Found("the gateway has no status".into()))?;
-        Ok(key.to_owned())
+        let key = key.and_then(|text| text.parse().ok());
+        let key = key.ok_or_else(|| Failure::Found("the gateway's key cannot be read".into()))?;
+        Ok(RawIdentity::of_file(&self.hop.path("mobile2.key"), key)?)
     }
 
     fn status(&self) -> serde_json::Value {

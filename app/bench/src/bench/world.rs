@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::{peers, setting};
 use crate::failure::Failure;
+use crate::soak::alone::Alone;
 use xtask::shell::Shell;
 
 use self::scheme::{Beside, Scheme};
@@ -18,9 +19,6 @@ mod plot;
 mod report;
 mod run;
 mod scheme;
-
-/// Programs and the Debian packages that hold them.
-const NEEDED: [(&str, &str); 1] = [("unshare", "util-linux")];
 
 /// Options of the bench.
 #[derive(clap::Args)]
@@ -55,18 +53,14 @@ pub(crate) struct Options {
     /// Seconds before them
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=600))]
     skip: u32,
-    /// Measure this program instead of a newly built one
-    #[arg(long, value_name = "FILE")]
-    program: Option<PathBuf>,
     /// File for the rows, as JSON
     #[arg(long, value_name = "FILE", default_value = "target/bench-world.json")]
     json: PathBuf,
     /// Draw the plane of goodput and delay, as SVG
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// The program, for a process that runs in its own namespaces
-    #[arg(long, hide = true)]
-    alone: Option<PathBuf>,
+    #[command(flatten)]
+    alone: Alone,
 }
 
 /// One run.
@@ -94,12 +88,7 @@ struct Row {
 
 /// Measures and prints the table.
 pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
-    let Some(program) = &options.alone else {
-        peers::provide(shell, &NEEDED)?;
-        let program = setting::program(shell, options.program.as_deref())?;
-        return Err(crate::soak::alone::become_alone(&["--alone"], &program));
-    };
-    println!("{}\n", setting::describe(shell)?);
+    let program = options.alone.enter(shell, || Ok(()))?;
     let folder = setting::folder(None)?;
     let links = links(shell, options, folder.path())?;
     let runs = links.len() * options.seeds.len() * options.schemes.len();

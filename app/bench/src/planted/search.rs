@@ -17,6 +17,8 @@ use crate::failure::Failure;
 
 /// Longest time of one run; a longer one counts as a hang.
 const LONGEST: Duration = Duration::from_secs(100);
+/// End of the exit status of `timeout` if it ended the program.
+const TIMED_OUT: &str = " 124";
 /// Longest virtual time of a world that is searched. Few are longer, and most of the processor time would go to those.
 const SPAN: units::Duration = units::Duration::from_secs(3_600);
 
@@ -197,6 +199,9 @@ pub(super) fn tests(shell: &Shell, package: &str, filter: &str, bug: Option<&str
     }
     let result = built.and_then(|_| shell.run(command));
     let found_by = result.err().map(|failure| match &failure {
+        shell::Failure::Exit { how, .. } if how.ends_with(TIMED_OUT) => {
+            format!("a run of more than {LONGEST:?}")
+        }
         shell::Failure::Exit { output, .. } => failed_test(output),
         _ => failure.to_string(),
     });

@@ -11,8 +11,9 @@ use self::kills::Tally;
 use self::one_file::Places;
 use self::rig::{Rig, Setting};
 use self::tree::Trees;
+use super::alone::Alone;
 use super::watch::{Fault, watch};
-use crate::bench::{peers, setting};
+use crate::bench::peers;
 use crate::failure::Failure;
 use xtask::shell::Shell;
 
@@ -24,11 +25,7 @@ mod rig;
 mod tree;
 
 /// Programs and the Debian packages that hold them.
-const NEEDED: [(&str, &str); 3] = [
-    ("ganesha.nfsd", "nfs-ganesha-vfs"),
-    ("rpcbind", "rpcbind"),
-    ("unshare", "util-linux"),
-];
+const NEEDED: [(&str, &str); 2] = [("ganesha.nfsd", "nfs-ganesha-vfs"), ("rpcbind", "rpcbind")];
 
 /// A part of the soak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
@@ -71,15 +68,11 @@ pub(crate) struct Options {
     /// Mount options, behind `-o`
     #[arg(long = "mount-options", default_value = "rw")]
     mounting: String,
-    /// Test this program instead of a newly built one
-    #[arg(long, value_name = "FILE")]
-    program: Option<PathBuf>,
     /// File for the rows, as JSON
     #[arg(long, value_name = "FILE", default_value = "target/soak-files.json")]
     json: PathBuf,
-    /// The program, for a process that runs in its own namespaces already
-    #[arg(long, hide = true)]
-    alone: Option<PathBuf>,
+    #[command(flatten)]
+    alone: Alone,
 }
 
 impl Options {
@@ -102,15 +95,13 @@ struct Row {
 
 /// Runs all parts, prints a table, and fails if anything was wrong.
 pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
-    let Some(program) = &options.alone else {
+    let program = options.alone.enter(shell, || {
         peers::provide(shell, &NEEDED)?;
         if options.wants(Part::Posix) {
             posix::program(shell)?;
         }
-        let program = setting::program(shell, options.program.as_deref())?;
-        return Err(super::alone::become_alone(&["--alone"], &program));
-    };
-    println!("{}\n", setting::describe(shell)?);
+        Ok(())
+    })?;
     let rows = soak(shell, options, program)?;
     print(&rows);
     crate::bench::keep(shell, &options.json, &rows)?;

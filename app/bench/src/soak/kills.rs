@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use self::rig::{Rig, Victim};
 use self::round::{Plan, Tally};
+use super::alone::Alone;
 use super::watch::{Fault, watch};
-use crate::bench::{peers, setting};
+use crate::bench::peers;
 use crate::failure::Failure;
 use xtask::shell::Shell;
 
@@ -19,7 +20,7 @@ mod round;
 mod transfer;
 
 /// Programs and the Debian packages that hold them.
-const NEEDED: [(&str, &str); 2] = [("nft", "nftables"), ("unshare", "util-linux")];
+const NEEDED: [(&str, &str); 1] = [("nft", "nftables")];
 
 /// The way of TCP across the hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
@@ -99,15 +100,11 @@ pub(crate) struct Options {
     /// The emulated link of the hop, by its name or its file (`lasthop emulate`); default: 20 Mbit/s with losses
     #[arg(long)]
     link: Option<String>,
-    /// Test this program instead of a newly built one
-    #[arg(long, value_name = "FILE")]
-    program: Option<PathBuf>,
     /// File for the rows, as JSON
     #[arg(long, value_name = "FILE", default_value = "target/soak-kills.json")]
     json: PathBuf,
-    /// The program, for a process that runs in its own namespaces already
-    #[arg(long, hide = true)]
-    alone: Option<PathBuf>,
+    #[command(flatten)]
+    alone: Alone,
 }
 
 /// Results of the kills of one daemon.
@@ -123,12 +120,9 @@ struct Row {
 
 /// Runs the kills, prints a table, and fails if anything was wrong.
 pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
-    let Some(program) = &options.alone else {
-        peers::provide(shell, &NEEDED)?;
-        let program = setting::program(shell, options.program.as_deref())?;
-        return Err(super::alone::become_alone(&["--alone"], &program));
-    };
-    println!("{}\n", setting::describe(shell)?);
+    let program = options
+        .alone
+        .enter(shell, || peers::provide(shell, &NEEDED))?;
     let mut rows = Vec::new();
     for mode in &options.modes {
         let (also, failure) = soak(options, program, *mode);

@@ -135,12 +135,19 @@ mod tests {
     #[test]
     fn a_reader_that_stalls_costs_lines_and_learns_how_many() {
         let (queue, go, read) = stalled();
-        for number in 0..LINES + 100 {
-            queue.push(format!("line {number}\n").into_bytes());
-        }
+        let patience = Duration::from_secs(20);
+        let (done, pushed) = sync_channel(1);
+        // A thread of its own, so that a line that waits for the reader is an error here.
+        thread::spawn(move || {
+            for number in 0..LINES + 100 {
+                queue.push(format!("line {number}\n").into_bytes());
+            }
+            let _ = done.send(queue);
+        });
+        let queue = pushed.recv_timeout(patience);
+        let queue = queue.expect("no line waits for the reader");
         assert!(!queue.flush(Duration::from_millis(50)), "nobody reads");
         go.send(()).expect("the thread waits");
-        let patience = Duration::from_secs(20);
         assert!(queue.flush(patience));
         let text = read.lock().expect("unpoisoned").clone();
         let text = String::from_utf8(text).expect("text");

@@ -6,6 +6,8 @@ use std::net::UdpSocket;
 use std::process::Command;
 
 use runtime::privileges::{Remains, User, drop_all_but};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{PidfdFlags, getpid, pidfd_open};
 use rustix::thread::{CapabilitySet, Uid, set_thread_res_uid};
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -42,6 +44,9 @@ fn nothing_is_left_but_what_remains() {
         refused(set_thread_res_uid(root, root, root).map_err(io::Error::from));
         refused(Socket::new(Domain::PACKET, Type::RAW, None));
         refused(Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4)));
+        // Any user may do these where only the filter of system calls forbids them.
+        refused(memfd_create("memory", MemfdFlags::CLOEXEC).map_err(io::Error::from));
+        refused(pidfd_open(getpid(), PidfdFlags::empty()).map_err(io::Error::from));
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         refused(socket.set_ip_transparent_v4(true));
         refused(socket.set_mark(7));

@@ -32,7 +32,7 @@ impl Arq {
                 Ok(chunk) => {
                     asks = true;
                     after_long |= chunk == Chunk::Probe { after_long: true };
-                    fits &= self.take_in(&chunk);
+                    fits &= self.take_in(number, &chunk);
                 }
                 Err(_) => self.stats.received.frames_malformed += 1,
             }
@@ -77,8 +77,8 @@ impl Arq {
         next
     }
 
-    /// Takes in the data of a chunk; returns false if there is no room for it.
-    fn take_in(&mut self, chunk: &Chunk<'_>) -> bool {
+    /// Takes in the data of a chunk in the frame with this number; returns false if there is no room for it.
+    fn take_in(&mut self, number: u64, chunk: &Chunk<'_>) -> bool {
         let (inbox, outputs, received) =
             (&mut self.inbox, &mut self.outputs, &mut self.stats.received);
         let mut deliver = |packet| deliver(packet, outputs, received);
@@ -99,7 +99,7 @@ impl Arq {
             Chunk::Transport(bytes) => {
                 received.packets += 1;
                 received.bytes += bytes.len() as u64;
-                outputs.push_back(Output::Transport(PacketBuffer::copy_of(bytes)));
+                outputs.push_back(Output::Transport(number, PacketBuffer::copy_of(bytes)));
                 Ok(())
             }
             Chunk::Ack(_) | Chunk::Probe { .. } | Chunk::Padding(_) => Ok(()),

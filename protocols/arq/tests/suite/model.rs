@@ -105,7 +105,7 @@ impl World {
                 match output {
                     Output::Frame { frame, .. } => self.launch(end, &frame),
                     Output::Packet(packet) => self.released(end, &packet),
-                    Output::Transport(_)
+                    Output::Transport(..)
                     | Output::Event(_)
                     | Output::Sample(_)
                     | Output::Silence => {}

@@ -68,6 +68,19 @@ fn a_small_file_takes_one_stable_write() {
 }
 
 #[test]
+fn what_is_written_in_two_places_takes_one_commit() {
+    let mut pair = Pair::usual();
+    let (open, _) = pair.create("a");
+    pair.write(open, 0, b"hello").unwrap();
+    pair.write(open, 100_000, b"there").unwrap();
+    pair.flush(open).unwrap();
+    let executed = |procedure| pair.server.counters().executed(procedure);
+    assert_eq!(executed(nfs::Procedure::Write), 2);
+    assert_eq!(executed(nfs::Procedure::Commit), 1);
+    assert_eq!(pair.client.counters().written_bytes, 10);
+}
+
+#[test]
 fn small_writes_go_out_as_blocks() {
     let config = Config {
         block: BlockSize::Fixed(4_096),

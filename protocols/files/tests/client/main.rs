@@ -5,4 +5,5 @@ mod drive;
 mod model;
 mod names;
 mod pace;
+mod settings;
 mod trouble;

@@ -1,8 +1,8 @@
 //! Names: made, found, moved, removed, listed.
 
 use bytes::Bytes;
-use files::{Config, Error, ListPlace, Operation, Reply};
-use nfs::{FileType, Status};
+use files::{Config, Error, ListPlace, Operation, Reply, Validity};
+use nfs::{FileType, NewAttributes, Status};
 
 use crate::drive::{Pair, Way, attributes, percent};
 
@@ -72,6 +72,27 @@ fn an_exclusive_file_is_made_once_and_has_its_attributes() {
     }
     let operation = create(&pair);
     assert_eq!(status(pair.call(operation)), Some(Status::Exists));
+}
+
+#[test]
+fn changed_attributes_are_reported_where_none_are_cached() {
+    let config = Config {
+        validity: Validity::NONE,
+        ..Config::default()
+    };
+    let mut pair = Pair::new(config, fileserver::Config::default(), Way::default());
+    let (_, found) = pair.create("a");
+    let reply = pair.call(Operation::SetAttributes {
+        file: found.file,
+        attributes: NewAttributes {
+            mode: Some(0o600),
+            ..NewAttributes::default()
+        },
+    });
+    match reply {
+        Ok(Reply::Attributes(attributes)) => assert_eq!(attributes.mode, 0o600),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

@@ -13,6 +13,20 @@ const ANSWER: usize = 1_000;
 /// The mobile host with the address of all traffic.
 const MOBILE: usize = 1;
 
+/// Returns a cell of two mobile hosts without traffic, whose gateway allows 500 new flows a second.
+fn quiet_cell() -> Cell {
+    let setting = Setting {
+        caps: Caps {
+            new_flows: Some(500),
+            ..Caps::default()
+        },
+        ..Setting::usual(Discipline::Airtime, 2)
+    };
+    let mut cell = Cell::new(&setting, vec![Fades::default(); 2]);
+    cell.fed.fill(false);
+    cell
+}
+
 /// The packet of an upload that begins the flow of the download with the same port.
 fn beginning(upload: &mut Traffic) -> Input {
     let mut packet = upload.packet(0);
@@ -24,15 +38,7 @@ fn beginning(upload: &mut Traffic) -> Input {
 /// ten connections a second: each of those crosses at once, and so does its answer.
 #[test]
 fn flows_that_the_wired_side_begins_leave_room_for_those_of_the_mobile_host() {
-    let setting = Setting {
-        caps: Caps {
-            new_flows: Some(500),
-            ..Caps::default()
-        },
-        ..Setting::usual(Discipline::Airtime, 2)
-    };
-    let mut cell = Cell::new(&setting, vec![Fades::default(); 2]);
-    cell.fed.fill(false);
+    let mut cell = quiet_cell();
     cell.begin();
     let (mut flood, mut connects, mut answers) =
         (Traffic::bulk(10_000), Traffic::upload(1), Traffic::bulk(1));
@@ -77,15 +83,7 @@ fn flows_that_the_wired_side_begins_leave_room_for_those_of_the_mobile_host() {
 /// mobile host began: the download gets half of the hop.
 #[test]
 fn what_the_wired_side_begins_leaves_half_of_the_hop() {
-    let setting = Setting {
-        caps: Caps {
-            new_flows: Some(500),
-            ..Caps::default()
-        },
-        ..Setting::usual(Discipline::Airtime, 2)
-    };
-    let mut cell = Cell::new(&setting, vec![Fades::default(); 2]);
-    cell.fed.fill(false);
+    let mut cell = quiet_cell();
     cell.begin();
     let (mut request, mut download) = (Traffic::upload(1), Traffic::bulk(1));
     let mut flood: Vec<_> = (0..200).map(|port| Traffic::bulk(1_000 + port)).collect();

@@ -26,6 +26,7 @@ mod shared;
 mod shares;
 mod signals;
 mod start;
+mod status;
 mod steady;
 mod strangers;
 mod streams;

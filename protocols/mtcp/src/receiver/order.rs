@@ -129,3 +129,24 @@ impl Order {
         Some((first.numbers.start - 1) as u16)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_before_the_first_missing_packet_is_settled() {
+        let now = Instant::from_millis(1_000);
+        let mut order = Order::default();
+        let arrive = |order: &mut Order, cycle| order.arrived(cycle, None, now);
+        arrive(&mut order, 1);
+        assert_eq!(order.settled(), None, "no packet is missing");
+        arrive(&mut order, 5);
+        assert_eq!(order.settled(), Some(1));
+        arrive(&mut order, 2);
+        assert_eq!(order.settled(), Some(2));
+        arrive(&mut order, 4);
+        arrive(&mut order, 3);
+        assert_eq!(order.settled(), None);
+    }
+}

@@ -4,5 +4,6 @@ mod allocations;
 mod endpoint;
 mod hops;
 mod joined;
+mod late;
 mod packets;
 mod pair;

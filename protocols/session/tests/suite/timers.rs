@@ -27,6 +27,26 @@ fn a_link_that_flaps_causes_ten_initiations_a_second_at_most() {
     assert!((9..=11).contains(&sent), "{sent} initiations");
 }
 
+/// A lost initiation delays the next keys by some round trips, and not by a second, if these are known. A long silence
+/// costs little all the same.
+#[test]
+fn retries_begin_after_some_round_trips() {
+    let mut world = World::new(33);
+    world.connect();
+    world.until_established();
+    world.air.up = false;
+    let before = world.handshakes_sent(INITIATION);
+    world.send(MOBILE, b"data").expect("keys");
+    let mut sent_within = |seconds| {
+        world.run_for(Duration::from_secs(seconds));
+        world.handshakes_sent(INITIATION) - before
+    };
+    // The first one leaves after a second of silence.
+    let [soon, later] = [2, 58].map(&mut sent_within);
+    assert!((3..=5).contains(&soon), "{soon} initiations in a second");
+    assert!(later <= 30, "{later} initiations in a minute");
+}
+
 /// Times at which a host announced the end of its keys.
 fn ends(world: &World, host: usize) -> Vec<Instant> {
     let is_end = |(_, event): &&(Instant, Event)| matches!(event, Event::Expired { .. });

@@ -8,6 +8,7 @@ mod inode;
 mod names;
 mod paths;
 
+use machine::{FNV_BASIS, fnv1a};
 use std::collections::{BTreeMap, BTreeSet};
 
 use nfs::{Attributes, AttributesBefore, FileHandle, NewAttributes, Status, Time};
@@ -33,9 +34,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Returns the 64-bit FNV-1a hash.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    fnv1a(FNV_BASIS, bytes)
 }
 
 /// A file system. Changes of names, attributes and directories are stable at once; content may be unstable.

@@ -11,6 +11,7 @@ mod held;
 mod losses;
 mod marks;
 mod memory;
+mod outstanding;
 mod overdue;
 mod plain;
 mod queues;

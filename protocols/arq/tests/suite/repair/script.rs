@@ -164,7 +164,7 @@ pub(crate) struct Script {
     pub(crate) now: Instant,
     pub(crate) packets: Vec<Packet>,
     /// Packets of the split transport that were released.
-    pub(crate) transport: Vec<PacketBuffer>,
+    pub(crate) transport: Vec<(u64, PacketBuffer)>,
     pub(crate) events: Vec<LinkEvent>,
     pub(crate) samples: Vec<Sample>,
     frames: Vec<Sent>,
@@ -231,7 +231,7 @@ impl Script {
                     self.frames.push(Sent::read(self.now, frame, ecn));
                 }
                 Output::Packet(packet) => self.packets.push(packet),
-                Output::Transport(packet) => self.transport.push(packet),
+                Output::Transport(number, packet) => self.transport.push((number, packet)),
                 Output::Event(event) => self.events.push(event),
                 Output::Sample(sample) => self.samples.push(sample),
                 Output::Silence => {}

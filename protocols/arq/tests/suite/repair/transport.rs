@@ -32,9 +32,16 @@ fn packets_arrive_as_they_were_and_in_their_order() {
     let arrived: Vec<_> = other
         .transport
         .iter()
-        .map(|packet| (packet[0], packet.len()))
+        .map(|(_, packet)| (packet[0], packet.len()))
         .collect();
     assert_eq!(arrived, [(0, 1), (1, 40), (2, longest), (3, 700), (4, 600)]);
+    let frames = sent.iter().flat_map(|frame| {
+        let transport = |carried: &Carried| matches!(carried, Carried::Transport(_));
+        let packets = frame.content().into_iter().filter(transport).count();
+        vec![frame.number; packets]
+    });
+    let numbers = other.transport.iter().map(|(number, _)| *number);
+    assert!(numbers.eq(frames), "each has the number of its frame");
     assert!(
         other.arq.wants_air(other.now + ROUND_TRIP),
         "they are to be acknowledged"

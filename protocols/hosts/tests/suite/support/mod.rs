@@ -192,6 +192,15 @@ impl Pair {
         Self::with(link, setting)
     }
 
+    /// A pair whose hosts choose between packets and streams for each connection.
+    pub(crate) fn with_choice(link: Link, seed: u64) -> Self {
+        let setting = Setting {
+            split: [SplitTerms::Follow, SplitTerms::Choose(Profile::Wide)],
+            ..Setting::usual(seed)
+        };
+        Self::with(link, setting)
+    }
+
     /// A pair over `link` whose gateway wants streams in a profile; the mobile host may be lean.
     pub(crate) fn with_streams(link: Link, seed: u64, (profile, lean): (Profile, bool)) -> Self {
         let setting = Setting {

@@ -20,4 +20,8 @@ mod pipe;
 #[cfg(test)]
 mod repair;
 #[cfg(test)]
+mod resuming;
+#[cfg(test)]
+mod strays;
+#[cfg(test)]
 mod timers;
