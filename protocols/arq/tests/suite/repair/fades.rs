@@ -1,7 +1,8 @@
 //! Fades: the time while nothing comes through, and their end.
 
 use arq::{Input, LinkEvent};
-use units::{BitRate, Duration};
+use units::{BitRate, Bytes, Duration};
+use wire::packet::PacketBuffer;
 
 use super::script::{Script, usual};
 
@@ -126,6 +127,21 @@ fn a_long_fade_gets_probes_only() {
         count(120_000, 130_000)
     );
     assert_eq!(end.events, [LinkEvent::FadeBegan]);
+}
+
+/// In a silence of unknown effect, few transmissions are presumed lost, and more leave. They are not remembered until
+/// there is no room for another.
+#[test]
+fn a_long_fade_leaves_room_for_probes() {
+    let mut end = Script::knowing(usual(), ROUND_TRIP);
+    end.input(Input::Memory(Bytes::kibi(240)));
+    (1..40).for_each(|flow| end.held(flow, 30));
+    let sent = end.run(Duration::from_secs(600), Duration::from_millis(5));
+    let last = sent.last().expect("a probe").at;
+    assert!(
+        last + Duration::from_secs(2) > end.now,
+        "the last at {last:?}"
+    );
 }
 
 #[test]
