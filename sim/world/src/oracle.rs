@@ -135,18 +135,18 @@ mod tests {
 
     #[test]
     fn a_number_serves_once_and_keys_for_three_minutes() {
-        let cases: [(&[(u64, u32, u8)], _); 6] = [
-            (&[(0, 0, 1), (180, 1, 2)], None),
+        let cases = [
+            (vec![(0, 0, 1), (180, 1, 2)], None),
             // A copy to a second address.
-            (&[(0, 0, 1), (0, 0, 1)], None),
-            (&[(0, 0, 1), (180, 0, 2)], Some("S5")),
-            (&[(0, 0, 1), (181, 1, 2)], Some("S7")),
-            (&[(0, 0, 1), (90_000, 1, 2)], Some("S7")),
+            (vec![(0, 0, 1), (0, 0, 1)], None),
+            (vec![(0, 0, 1), (180, 0, 2)], Some("S5")),
+            (vec![(0, 0, 1), (181, 1, 2)], Some("S7")),
+            (vec![(0, 0, 1), (90_000, 1, 2)], Some("S7")),
             // New keys with the index of some that are long gone.
-            (&[(0, 0, 1), (1, 1, 1), (90_000, 0, 2)], None),
+            (vec![(0, 0, 1), (1, 1, 1), (90_000, 0, 2)], None),
         ];
         for (datagrams, expected) in cases {
-            assert_eq!(broken(datagrams), expected, "{datagrams:?}");
+            assert_eq!(broken(&datagrams), expected, "{datagrams:?}");
         }
     }
 }
