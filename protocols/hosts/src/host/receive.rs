@@ -22,13 +22,7 @@ impl Host {
         ecn: Ecn,
         mut buffer: PacketBuffer,
     ) {
-        let mut arrival = Arrival {
-            from,
-            bytes: buffer.len(),
-            newest: false,
-            proven: false,
-            message: None,
-        };
+        let mut arrival = Arrival::new(from, buffer.len());
         let mut is_data = false;
         let heard = match self
             .endpoint
