@@ -1,6 +1,6 @@
 //! A whole world: gateways, mobile hosts, applications and attackers (`sim/world`).
 
-use world::{Setting, Tape, Violation};
+use world::Tape;
 
 use crate::outcome::note;
 
@@ -31,19 +31,6 @@ pub fn world_tape(bytes: &[u8]) {
     }
     let tape = Tape::from_bytes(&bytes);
     tape.steps().for_each(|step| note(&step));
-    if let Err(violation) = world::run(&tape) {
-        assert!(
-            is_known(&tape.setting(), &violation),
-            "{violation}\n{}",
-            tape.describe()
-        );
-    }
-}
-
-/// Returns true for what docs/promises.md names as open.
-fn is_known(setting: &Setting, violation: &Violation) -> bool {
-    let is_slow = setting.rate.bits_per_second() < 100_000 && violation.promise == "R11";
-    let is_named = |text: &str| violation.text.contains(text);
-    let open = ["wakes up for nothing", "at rest", "is right again"];
-    is_slow || open.into_iter().any(is_named)
+    let broken = world::run(&tape).err();
+    assert_eq!(broken, None, "{}", tape.describe());
 }

@@ -4,6 +4,7 @@ use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Deserialize;
 
@@ -16,11 +17,15 @@ mod test;
 /// Folders of the crates whose tests use the kernel, in real time.
 const LIVE: [&str; 2] = ["app", "live"];
 
+/// Variable with the first seed of the new worlds (`sim/world`).
+const SEED: &str = "WORLD_SEED";
+
 /// Runs every test, even after one has failed.
 ///
 /// The dev profile is the faster one here: release links with LTO, which costs more than the tests. Live tests wait
 /// most of their time, so the others run beside them, with the processor time that they leave.
 pub(crate) fn run(shell: &Shell) -> Result<Outcome, Failure> {
+    let seed = world_seed();
     let built = shell.run(shell.cargo(&[
         "test",
         "--workspace",
@@ -32,14 +37,32 @@ pub(crate) fn run(shell: &Shell) -> Result<Outcome, Failure> {
             .any(|name| binary.folder.starts_with(shell.root.join(name)))
     });
     let live = live.iter().map(Binary::command).collect();
-    let mut background: Vec<_> = others.iter().map(Binary::in_the_background).collect();
+    let background = others.iter().map(Binary::in_the_background);
+    let mut background: Vec<_> = background.map(|command| with_seed(command, seed)).collect();
     background.push(shell.cargo(&["test", "--workspace", "--doc", "--no-fail-fast"]));
     let (live, others) = thread::scope(|scope| {
         let others = scope.spawn(|| Run::of(shell, background));
         (Run::of(shell, live), others.join())
     });
     let (live, others) = (live?, others.unwrap_or_else(|panic| resume_unwind(panic))?);
-    live.and(others).outcome()
+    let mut outcome = live.and(others).outcome()?;
+    outcome.note = format!("{}, worlds of {SEED}={seed}", outcome.note);
+    Ok(outcome)
+}
+
+/// Returns the first seed of the worlds that are new in this run: the one that is set, or one drawn from the clock. A
+/// test that fails prints its own seed, and the command that repeats it.
+fn world_seed() -> u64 {
+    let set = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok());
+    set.unwrap_or_else(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        now.map_or(0, |now| now.as_secs() * 1_000)
+    })
+}
+
+fn with_seed(mut command: Command, seed: u64) -> Command {
+    command.env(SEED, seed.to_string());
+    command
 }
 
 /// A program that cargo built for tests.

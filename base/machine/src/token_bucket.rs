@@ -39,6 +39,22 @@ impl TokenDebt {
         self.taken = taken.unwrap_or(self.taken);
         taken.is_some()
     }
+
+    /// Returns the time from which a bucket with capacity `burst` holds `amount`, which may be past; `None` if it is
+    /// too small for it. `time_for` returns the time in which an amount is earned, or `None` if it never is.
+    pub fn holds_from(
+        &self,
+        amount: u64,
+        burst: u64,
+        time_for: impl FnOnce(u64) -> Option<Duration>,
+    ) -> Option<Instant> {
+        let missing = match self.taken.saturating_add(amount).saturating_sub(burst) {
+            _ if amount > burst => return None,
+            0 => Duration::ZERO,
+            missing => time_for(missing)?,
+        };
+        Some(self.updated + missing)
+    }
 }
 
 /// A token bucket in integer time: a token is the time in which one token is earned.

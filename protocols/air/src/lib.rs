@@ -117,7 +117,7 @@ impl Air {
     pub fn path_changed(&mut self) {
         if let SendingRule::Window(window) = &mut self.law {
             window.forgiven += window.outstanding;
-            window.outstanding = 0;
+            window.set_outstanding(0);
             window.control.path_changed();
         }
     }
@@ -167,7 +167,7 @@ impl Air {
     pub fn set_outstanding(&mut self, bytes: Bytes) {
         if let SendingRule::Window(window) = &mut self.law {
             window.forgiven = window.forgiven.min(bytes.get());
-            window.outstanding = bytes.get() - window.forgiven;
+            window.set_outstanding(bytes.get() - window.forgiven);
         }
     }
 
@@ -298,6 +298,13 @@ impl Turns {
 }
 
 impl Window {
+    fn set_outstanding(&mut self, bytes: u64) {
+        self.outstanding = bytes;
+        if bytes == 0 {
+            self.silence.rests();
+        }
+    }
+
     /// Returns the time at which something may leave, as far as the bytes in flight determine it.
     fn opens_at(&self, has_learned: bool) -> Instant {
         let window = self.control.window();

@@ -11,8 +11,12 @@ const DELAYED: Duration = Duration::from_millis(25);
 const BEYOND: u64 = 4;
 /// Longest time between acknowledgements on a busy hop.
 const GRACE: Duration = Duration::from_millis(7);
-/// Longest time between frames in an outage.
+/// Least time between frames in an outage.
 const PROBES: Duration = Duration::from_millis(5);
+/// Most time between them: as between initiations of a handshake, or so many times that of a full frame. However long
+/// the outage, its end is noticed soon, and what has waited then takes a small part of the time for which it lasted.
+const PROBES_MOST: Duration = Duration::from_secs(5);
+const FRAMES_MOST: u64 = 16;
 /// Divisor of the bytes that may leave while an outage grows by a factor of e, out of those that the hop carries in its
 /// round trip and this time.
 const PROBED: u64 = 2;
@@ -25,7 +29,7 @@ const UNKNOWN: Duration = Duration::from_millis(500);
 /// State of the detection of silences.
 #[derive(Debug)]
 pub(crate) struct Silence {
-    /// Time since which nothing new was received.
+    /// Time since which nothing new was received, or that of the first frame in flight; `None` if none is.
     since: Option<Instant>,
     next_probe: Instant,
     /// Largest recent time between acknowledgements.
@@ -90,6 +94,11 @@ impl Silence {
         self.since = Some(now);
     }
 
+    /// Records that nothing is in flight.
+    pub(crate) fn rests(&mut self) {
+        self.since = None;
+    }
+
     /// Records that a frame was sent.
     pub(crate) fn sent(&mut self, now: Instant, sent: &Sent) {
         let Sent {
@@ -102,15 +111,13 @@ impl Silence {
         } = *sent;
         self.since.get_or_insert(now);
         self.grace = GRACE.max(frame * 2);
-        if outstanding == 0 {
-            self.since = Some(now);
-        }
         // Frames that only acknowledge do not delay a probe.
         if outstanding >= window && now >= self.next_probe {
             let lasted = self.since.map_or(Duration::ZERO, |since| now.since(since));
             let fill = rate.bytes_in(round_trip + FILL);
             let spacing = lasted.scaled(bytes.get() * PROBED, fill.get().max(1));
-            self.next_probe = now + PROBES.max(spacing);
+            let most = PROBES_MOST.max(frame * FRAMES_MOST);
+            self.next_probe = now + spacing.clamp(PROBES, most);
         }
     }
 

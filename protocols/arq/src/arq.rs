@@ -297,12 +297,17 @@ impl Arq {
         let overhead = self.config.overhead;
         let wire_bytes = frame.len() + overhead;
         let ecn = self.ledger.sent(now, frame.len(), overhead, contents, asks);
-        self.ledger
-            .forget_beyond(LEDGER_QUIET_MAX.min(self.shares.transmissions / 2));
+        self.forget_quiet();
         self.stats.sent.frames += 1;
         self.stats.sent.wire_bytes += wire_bytes as u64;
         self.outputs.push_back(Output::Frame { frame, ecn });
         wire_bytes
+    }
+
+    /// Forgets transmissions that nothing waits for, if many are remembered: then others can be.
+    fn forget_quiet(&mut self) {
+        let most = LEDGER_QUIET_MAX.min(self.shares.transmissions / 2);
+        self.ledger.forget_beyond(most, self.shares.contents / 2);
     }
 
     fn repeat_due(&mut self, now: Instant) {

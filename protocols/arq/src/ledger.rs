@@ -327,9 +327,9 @@ impl Ledger {
         self.pass_presumed();
     }
 
-    /// Forgets the oldest transmissions that are not waited for, so that at most `kept` remain.
-    pub(crate) fn forget_beyond(&mut self, kept: usize) {
-        while self.entries.len() > kept
+    /// Forgets the oldest transmissions that are not waited for, so that at most `kept` remain, with so many contents.
+    pub(crate) fn forget_beyond(&mut self, kept: usize, contents: usize) {
+        while (self.entries.len() > kept || self.contents.len() > contents)
             && self
                 .entries
                 .front()

@@ -111,6 +111,14 @@ impl Limit {
         let burst = carried(self.time).max(self.least);
         debt.take(now, bytes, burst, |span| carried(span) / self.share)
     }
+
+    /// Returns the time from which the limit allows `bytes`; `None` if it never does at this rate.
+    fn allows_from(self, debt: &TokenDebt, rate: Option<BitRate>, bytes: u64) -> Option<Instant> {
+        let burst = rate.map_or(0, |rate| rate.bytes_in(self.time).get());
+        debt.holds_from(bytes, burst.max(self.least), |missing| {
+            rate.map(|rate| rate.time_for(Bytes::new(missing.saturating_mul(self.share))))
+        })
+    }
 }
 
 impl Default for EarlyRepairs {
@@ -146,10 +154,16 @@ impl EarlyRepairs {
             persistent,
         };
         if early {
-            self.early.push_back((now + SPACED, watched));
+            self.repeat_at(now + SPACED, watched);
         } else if persistent {
             self.expected.push_back(watched);
         }
+    }
+
+    /// Adds a content to those that are repeated early, which are in the order of their times.
+    fn repeat_at(&mut self, at: Instant, watched: Watched) {
+        let place = self.early.partition_point(|(due, _)| *due <= at);
+        self.early.insert(place, (at, watched));
     }
 
     /// Returns the bytes of memory that it holds.
@@ -225,17 +239,24 @@ impl EarlyRepairs {
         // Sparse flows are held to their own rate already, and a hop whose rate is still unknown is not full.
         let free = second && (watched.persistent || pattern.rate.is_none());
         let cost = watched.content.len() + OVERHEAD;
+        let mut allowed = Some(now);
         if free || limit.take(taken, now, pattern.rate, cost) {
             if !repeat(&watched.content) {
                 return;
             }
             watched.repeated = true;
+        } else {
+            allowed = limit.allows_from(taken, pattern.rate, cost);
         }
         let overdue = pattern.overdue_from(watched.sent_at);
-        if pattern.fading && watched.persistent && now + SPACED < overdue {
-            self.early.push_back((now + SPACED, watched));
-        } else if watched.persistent {
-            self.expected.push_back(watched);
+        let next = allowed.map(|allowed| allowed.max(now + SPACED));
+        let next = next.filter(|next| pattern.fading && *next < overdue);
+        if !watched.persistent {
+            return;
+        }
+        match next {
+            Some(next) => self.repeat_at(next, watched),
+            None => self.expected.push_back(watched),
         }
     }
 }

@@ -42,8 +42,8 @@ impl Search {
         is_due
     }
 
-    /// Records a datagram from the peer, which ends the search.
-    pub(crate) fn heard(&mut self) {
+    /// Ends the search.
+    pub(crate) fn found(&mut self) {
         self.unanswered = None;
         self.pause = None;
         self.places.clear();

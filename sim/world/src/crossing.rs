@@ -17,11 +17,8 @@ impl World {
     /// Sends a datagram of a process, or of the hostile peer.
     pub(crate) fn launch(&mut self, process: usize, to: HopAddress, bytes: Vec<u8>) {
         self.note(process, &bytes);
-        if let Err(text) = self.ledger.numbers.check(process, &bytes) {
-            self.fail("S5", text);
-        }
-        if let Err(text) = self.ledger.ages.check(self.now, process, &bytes) {
-            self.fail("S7", text);
+        if let Err((promise, text)) = self.ledger.keys.check(self.now, process, &bytes) {
+            self.fail(promise, text);
         }
         let from = self.network.source(process);
         let is_down = from == self.network.gateway_address();

@@ -49,62 +49,104 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The packet numbers of all sessions: none may be used for two contents (S5).
-#[derive(Debug, Default)]
-pub(crate) struct Numbers {
-    /// Hash of the content, by process, receiver index and number.
-    used: BTreeMap<(usize, [u8; 8]), u64>,
-}
-
 /// Time for which keys may serve.
 const KEYS_LIVE: Duration = Duration::from_secs(180);
 /// First byte of a data datagram. Receiver index and packet number follow it.
 const DATA: u8 = 4;
 
-impl Numbers {
-    /// Checks the number of a datagram; the error is a sentence.
-    pub(crate) fn check(&mut self, process: usize, bytes: &[u8]) -> Result<(), String> {
+/// The keys of all sessions: no packet number may serve for two contents (S5), and no keys for longer than three
+/// minutes (S7).
+///
+/// A datagram does not show its keys, only their receiver index. A host draws the index of new keys at random, so over
+/// days it may draw the one of keys that are long gone (seed 186). New keys number their packets from zero, so lower
+/// numbers after the three minutes belong to new keys, and higher ones to keys that are too old.
+#[derive(Debug, Default)]
+pub(crate) struct Keys(BTreeMap<(usize, [u8; 4]), Uses>);
+
+/// The uses of one process's keys with a receiver index.
+#[derive(Debug)]
+struct Uses {
+    /// Time of the first datagram.
+    since: Instant,
+    /// Hash of each content, by packet number.
+    contents: BTreeMap<u32, u64>,
+}
+
+impl Keys {
+    /// Checks a datagram that is sent; the error is a promise and a sentence.
+    pub(crate) fn check(
+        &mut self,
+        now: Instant,
+        process: usize,
+        bytes: &[u8],
+    ) -> Result<(), (&'static str, String)> {
         let Some((&DATA, rest)) = bytes.split_first() else {
             return Ok(());
         };
-        let Some((header, content)) = rest.split_first_chunk::<8>() else {
+        let Some((index, rest)) = rest.split_first_chunk::<4>() else {
             return Ok(());
         };
+        let Some((number, content)) = rest.split_first_chunk::<4>() else {
+            return Ok(());
+        };
+        let number = u32::from_le_bytes(*number);
+        let first = || Uses {
+            since: now,
+            contents: BTreeMap::new(),
+        };
+        let uses = self.0.entry((process, *index)).or_insert_with(first);
+        let age = now.since(uses.since);
+        if age > KEYS_LIVE {
+            let highest = uses.contents.last_key_value();
+            if highest.is_some_and(|(highest, _)| number > *highest) {
+                let text = format!("process {process} used keys that are {age} old");
+                return Err(("S7", text));
+            }
+            *uses = first();
+        }
         let mark = fnv1a(FNV_BASIS, content);
-        match self.used.insert((process, *header), mark) {
-            Some(before) if before != mark => Err(format!(
-                "process {process} used a packet number twice, index and number {header:02x?}"
+        match uses.contents.insert(number, mark) {
+            Some(before) if before != mark => Err((
+                "S5",
+                format!("process {process} used packet number {number} twice, index {index:02x?}"),
             )),
             _ => Ok(()),
         }
     }
 }
 
-/// The ages of all keys, from the first datagram under them on: none may serve for longer than three minutes (S7).
-#[derive(Debug, Default)]
-pub(crate) struct Ages {
-    /// Time of the first datagram, by process and receiver index.
-    since: BTreeMap<(usize, [u8; 4]), Instant>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Ages {
-    /// Checks the keys of a datagram that is sent; the error is a sentence.
-    pub(crate) fn check(
-        &mut self,
-        now: Instant,
-        process: usize,
-        bytes: &[u8],
-    ) -> Result<(), String> {
-        let Some((&DATA, rest)) = bytes.split_first() else {
-            return Ok(());
-        };
-        let Some(index) = rest.first_chunk::<4>() else {
-            return Ok(());
-        };
-        let age = now.since(*self.since.entry((process, *index)).or_insert(now));
-        if age > KEYS_LIVE {
-            return Err(format!("process {process} used keys that are {age} old"));
+    /// Returns the promise that a last datagram breaks, after others of keys with one index: each has a time in
+    /// seconds, a packet number, and a content.
+    fn broken(datagrams: &[(u64, u32, u8)]) -> Option<&'static str> {
+        let mut keys = Keys::default();
+        let results = datagrams.iter().map(|(seconds, number, content)| {
+            let mut bytes = vec![DATA, 7, 7, 7, 7];
+            bytes.extend(number.to_le_bytes());
+            bytes.push(*content);
+            let now = Instant::ZERO + Duration::from_secs(*seconds);
+            keys.check(now, 0, &bytes).err().map(|(promise, _)| promise)
+        });
+        results.last().flatten()
+    }
+
+    #[test]
+    fn a_number_serves_once_and_keys_for_three_minutes() {
+        let cases = [
+            (vec![(0, 0, 1), (180, 1, 2)], None),
+            // A copy to a second address.
+            (vec![(0, 0, 1), (0, 0, 1)], None),
+            (vec![(0, 0, 1), (180, 0, 2)], Some("S5")),
+            (vec![(0, 0, 1), (181, 1, 2)], Some("S7")),
+            (vec![(0, 0, 1), (90_000, 1, 2)], Some("S7")),
+            // New keys with the index of some that are long gone.
+            (vec![(0, 0, 1), (1, 1, 1), (90_000, 0, 2)], None),
+        ];
+        for (datagrams, expected) in cases {
+            assert_eq!(broken(&datagrams), expected, "{datagrams:?}");
         }
-        Ok(())
     }
 }

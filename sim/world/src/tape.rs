@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
+use units::Duration;
 
 use crate::{Setting, Step, seeds};
 
@@ -53,6 +54,15 @@ impl Tape {
     /// Returns the steps, in order.
     pub fn steps(&self) -> impl Iterator<Item = Step> {
         self.steps.iter().map(|bytes| Step::decode(*bytes))
+    }
+
+    /// Returns the virtual time that passes between the steps.
+    pub fn span(&self) -> Duration {
+        let waits = self.steps().map(|step| match step {
+            Step::Wait { time } => time,
+            _ => Duration::ZERO,
+        });
+        waits.fold(Duration::ZERO, |sum, time| sum + time)
     }
 
     /// Returns the number of steps.

@@ -13,7 +13,7 @@ use wire::packet::Packet;
 use crate::flow::Flow;
 use crate::mounts::Files;
 use crate::network::{Datagram, Network};
-use crate::oracle::{Ages, Numbers, Violation};
+use crate::oracle::{Keys, Violation};
 use crate::path::Path;
 use crate::probes::Probes;
 use crate::process::{Identity, LOOPBACK, Process};
@@ -62,8 +62,7 @@ pub(crate) enum Event {
 /// Everything that is counted and checked.
 #[derive(Default)]
 pub(crate) struct Ledger {
-    pub(crate) numbers: Numbers,
-    pub(crate) ages: Ages,
+    pub(crate) keys: Keys,
     /// True if something in the run may end connections: an application, or the end of a process.
     pub(crate) may_reset: bool,
     mark: u64,

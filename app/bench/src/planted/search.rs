@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use planted::VARIABLE;
 use serde::{Deserialize, Serialize};
-use world::{Step, Tape};
+use world::Tape;
 use xtask::shell::{self, Shell};
 
 use crate::failure::Failure;
@@ -140,7 +140,7 @@ fn of_name(name: &str) -> Result<Try, Failure> {
     if name == "world" {
         return Ok(Box::new(|seed| {
             let tape = Tape::from_seed(seed);
-            let is_short = span(&tape) <= SPAN;
+            let is_short = tape.span() <= SPAN;
             let outcome = is_short.then(|| world::run(&tape));
             let outcome = outcome.map_or(Ok(()), |outcome| outcome.map(drop));
             outcome.map_err(|violation| first_line(&violation.to_string()))
@@ -156,15 +156,6 @@ fn of_name(name: &str) -> Result<Try, Failure> {
             first_line(&text.unwrap_or_default())
         })
     }))
-}
-
-/// Returns the virtual time that passes between the steps of a tape.
-fn span(tape: &Tape) -> units::Duration {
-    let waits = tape.steps().map(|step| match step {
-        Step::Wait { time } => time,
-        _ => units::Duration::ZERO,
-    });
-    waits.fold(units::Duration::ZERO, |sum, time| sum + time)
 }
 
 fn first_line(text: &str) -> String {

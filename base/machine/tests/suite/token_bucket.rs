@@ -43,3 +43,23 @@ fn what_was_taken_stays_taken_when_the_bucket_changes() {
     assert!(!debt.take(at(1_000), 16, 20, |span| span.as_millis() / 200));
     assert!(debt.take(at(1_000), 15, 20, |span| span.as_millis() / 200));
 }
+
+#[test]
+fn the_time_is_known_from_which_a_bucket_holds_an_amount() {
+    let mut debt = TokenDebt::default();
+    let holds_from = |debt: &TokenDebt, amount| {
+        debt.holds_from(amount, 100, |missing| Some(Duration::from_millis(missing)))
+    };
+    assert_eq!(holds_from(&debt, 100), Some(at(0)));
+    assert!(debt.take(at(5_000), 70, 100, Duration::as_millis));
+    assert_eq!(holds_from(&debt, 30), Some(at(5_000)));
+    assert_eq!(holds_from(&debt, 50), Some(at(5_020)));
+    assert_eq!(holds_from(&debt, 101), None, "it never holds so much");
+    assert_eq!(
+        debt.holds_from(50, 100, |_| None),
+        None,
+        "nothing is earned"
+    );
+    assert!(!debt.take(at(5_019), 50, 100, |_| 19));
+    assert!(debt.take(at(5_020), 50, 100, |_| 1));
+}

@@ -265,3 +265,28 @@ fn a_few_late_frames_do_not_end_the_start(in_turns: bool) {
         }
     }
 }
+
+/// A silence begins with the first frame that gets no acknowledgement, and not with a rest before it. Its end is soon
+/// noticed, however long it lasts.
+#[test]
+fn a_silence_after_a_rest_is_probed_to_its_end() {
+    for rate in [64, 1_000, 20_000].map(BitRate::from_kilobits) {
+        let mut hop = Hop::new(false, rate, Duration::from_millis(20), 5);
+        hop.run(SECOND * 10, Hop::BUSY);
+        hop.air.set_outstanding(Bytes::ZERO);
+        let begun = hop.now + SECOND * 300;
+        let (mut now, mut outstanding) = (begun, Bytes::ZERO);
+        while now < begun + SECOND * 600 {
+            let gap = hop.air.opens_at().since(now);
+            let usual = now.since(begun) * 2 + SECOND / 2;
+            assert!(gap <= usual.min(SECOND * 5), "{rate}: {gap} at {now:?}");
+            now += gap;
+            hop.air.set_outstanding(outstanding);
+            assert!(hop.air.grant(now).is_some(), "{rate} at {now:?}");
+            outstanding += hop.frame;
+            hop.air.set_outstanding(outstanding);
+            let frame = hop.frame;
+            hop.air.spent(now, frame);
+        }
+    }
+}

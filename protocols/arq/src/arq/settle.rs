@@ -227,6 +227,7 @@ impl Arq {
             outbox.doubt(now, content);
         });
         outbox.resume();
+        self.forget_quiet();
         if count == 0 {
             return;
         }

@@ -31,11 +31,13 @@ impl Host {
         }
     }
 
-    /// Records a datagram from a peer.
-    pub(crate) fn heard(&mut self, now: Instant, index: usize) {
+    /// Records a datagram from a peer; `is_found` is true if the peer need not be sought any more.
+    pub(crate) fn heard(&mut self, now: Instant, index: usize, is_found: bool) {
         let peer = &mut self.peers[index];
         peer.presence.heard_at = Some(now);
-        peer.search.heard();
+        if is_found {
+            peer.search.found();
+        }
         if let Some(moving) = peer.moving.take_if(|moving| moving.arrived) {
             let lasted = now.since(moving.since);
             self.announce(index, EventKind::HandoffEnded { lasted });

@@ -22,13 +22,8 @@ impl Host {
         ecn: Ecn,
         mut buffer: PacketBuffer,
     ) {
-        let mut arrival = Arrival {
-            from,
-            bytes: buffer.len(),
-            newest: false,
-            proven: false,
-            message: None,
-        };
+        let mut arrival = Arrival::new(from, buffer.len());
+        let mut is_data = false;
         let heard = match self
             .endpoint
             .handle_datagram_from(now, Some(from), &mut buffer)
@@ -41,6 +36,7 @@ impl Host {
                 ..
             } => {
                 (arrival.newest, arrival.proven) = (newest, proven);
+                is_data = true;
                 arrival.message = PathMessage::parse(plaintext);
                 Some((peer, plaintext.len()))
             }
@@ -64,7 +60,9 @@ impl Host {
         };
         let heard = heard.and_then(|(peer, length)| {
             let index = self.routes.index_of(peer)?;
-            self.heard(now, index);
+            // A handshake message proves no new address, and a refusal leads to no keys that could.
+            let is_found = is_data || self.peers[index].endpoint == Some(from);
+            self.heard(now, index, is_found);
             self.locate(now, index, arrival);
             Some((index, length))
         });

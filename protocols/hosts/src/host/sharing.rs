@@ -5,6 +5,7 @@ use machine::Machine;
 use units::{BitRate, Bytes, Instant};
 
 use super::Host;
+use crate::sharing::Sharing;
 
 impl Host {
     /// Gives turns while the air is free and wanted.
@@ -17,7 +18,9 @@ impl Host {
         changed.sort_unstable();
         changed.dedup();
         for index in &changed {
-            self.acknowledge(now, *index);
+            if !self.turn_is_next(now) {
+                self.acknowledge(now, *index);
+            }
             self.learn(now, *index);
         }
         while let Some((turn, rate)) = self.next_turn(now) {
@@ -30,12 +33,18 @@ impl Host {
                 rate: self.known_rate(),
             };
             let sent = self.grant(now, index, free, rate);
-            if sent == Bytes::ZERO
-                && let (Some(sharing), Some(peer)) = (&mut self.sharing, self.peers.get(index))
-            {
+            let (Some(sharing), Some(peer)) = (&mut self.sharing, self.peers.get(index)) else {
+                break;
+            };
+            sharing.before_turn = rate.time_for(sent);
+            if sent == Bytes::ZERO {
                 let queued = peer.association.queued();
                 sharing.air.waits(now, index, queued, false);
             }
+        }
+        // Those that have waited for a turn, if there was none.
+        for index in &changed {
+            self.acknowledge(now, *index);
         }
         if let Some(sharing) = &mut self.sharing {
             changed.clear();
@@ -77,6 +86,16 @@ impl Host {
         Some((turn, rate))
     }
 
+    /// Returns true if acknowledgements alone have used the air for long enough, and a peer waits for a turn.
+    fn turn_is_next(&self, now: Instant) -> bool {
+        let is_used_up = |sharing: &Sharing| sharing.before_turn.is_zero();
+        self.sharing.as_ref().is_some_and(is_used_up)
+            && self
+                .agenda
+                .wants_from(&self.peers, None)
+                .is_some_and(|from| from <= now)
+    }
+
     /// Grants a peer an acknowledgement, if that is due.
     fn acknowledge(&mut self, now: Instant, index: usize) {
         let peer = self.peers.get(index);
@@ -87,7 +106,11 @@ impl Host {
             && due.is_some_and(|due| due <= now)
             && let Some(rate) = self.shared_rate()
         {
-            self.grant(now, index, Associated::AcknowledgementFree, rate);
+            let sent = self.grant(now, index, Associated::AcknowledgementFree, rate);
+            if let Some(sharing) = &mut self.sharing {
+                let took = rate.time_for(sent);
+                sharing.before_turn = sharing.before_turn.saturating_sub(took);
+            }
         }
     }
 

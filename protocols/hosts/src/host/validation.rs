@@ -29,6 +29,19 @@ pub(crate) struct Arrival {
     pub(crate) message: Option<PathMessage>,
 }
 
+impl Arrival {
+    /// Returns one of which nothing else is known.
+    pub(crate) fn new(from: HopAddress, bytes: usize) -> Self {
+        Self {
+            from,
+            bytes,
+            newest: false,
+            proven: false,
+            message: None,
+        }
+    }
+}
+
 impl Host {
     /// Takes the source of a datagram as the peer's address, if the peer is there now and has shown that it receives
     /// there; challenges it otherwise.

@@ -5,7 +5,7 @@ use units::Duration;
 use wire::address::HopAddress;
 
 use crate::support::place::Place;
-use crate::support::{GATEWAY, MOBILE, Pair, Traffic};
+use crate::support::{GATEWAY, MOBILE, Pair, Traffic, WALL};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -81,4 +81,19 @@ fn false_places_change_nothing_and_are_few() {
     let before = pair.received(1).payload;
     pair.run_for(SECOND * 3);
     assert!(pair.received(1).payload > before, "the known place goes on");
+}
+
+/// The answer to an initiation with an old stamp leads to no keys, so it proves no address: the search goes on.
+#[test]
+fn a_gateway_that_refuses_a_stamp_at_its_new_place_is_found_all_the_same() {
+    let mut pair = moved();
+    // Its stamps are older than those of its former life.
+    pair.restart_with_clock(MOBILE, WALL - 3_600_000_000_000);
+    pair.run_for(SECOND * 20);
+    let before = pair.received(1).payload;
+    let at = elsewhere();
+    pair.input(MOBILE, Input::Found { peer: 0, at });
+    pair.run_for(SECOND * 8);
+    assert_eq!(pair.status(MOBILE).endpoint, Some(elsewhere()));
+    assert!(pair.received(1).payload > before);
 }

@@ -1,7 +1,8 @@
 //! Fades: the time while nothing comes through, and their end.
 
 use arq::{Input, LinkEvent};
-use units::{BitRate, Duration};
+use units::{BitRate, Bytes, Duration};
+use wire::packet::PacketBuffer;
 
 use super::script::{Script, usual};
 
@@ -84,6 +85,26 @@ fn a_hop_whose_last_silence_lost_nothing_gets_few_copies() {
     assert!(fading.len() > 300, "{} transmissions", fading.len());
 }
 
+/// Contents that the limit on early copies has no room for wait until it has: the end does not wake up for each of them
+/// every few milliseconds.
+#[test]
+fn a_limit_on_copies_costs_no_calls_once_it_is_used_up() {
+    let mut end = Script::losing(usual(), Duration::from_millis(600));
+    // A fade that loses all but the last, so that others are expected.
+    let first = silence(&mut end);
+    let last = *first.last().expect("some");
+    end.ack(&[(last, last)]);
+    end.input(Input::Rate(BitRate::from_kilobits(64)));
+    (10..200).for_each(|flow| end.held(flow, 100));
+    end.send_all();
+    end.wait(Duration::from_millis(100));
+    end.send_all();
+    let before = end.calls;
+    end.wait(Duration::from_millis(400));
+    let calls = end.calls - before;
+    assert!(calls < 20, "{calls} calls in 400 ms");
+}
+
 #[test]
 fn a_long_fade_gets_probes_only() {
     let (end, times) = faded(Duration::from_secs(130));
@@ -106,6 +127,21 @@ fn a_long_fade_gets_probes_only() {
         count(120_000, 130_000)
     );
     assert_eq!(end.events, [LinkEvent::FadeBegan]);
+}
+
+/// In a silence of unknown effect, few transmissions are presumed lost, and more leave. They are not remembered until
+/// there is no room for another.
+#[test]
+fn a_long_fade_leaves_room_for_probes() {
+    let mut end = Script::knowing(usual(), ROUND_TRIP);
+    end.input(Input::Memory(Bytes::kibi(240)));
+    (1..40).for_each(|flow| end.held(flow, 30));
+    let sent = end.run(Duration::from_secs(600), Duration::from_millis(5));
+    let last = sent.last().expect("a probe").at;
+    assert!(
+        last + Duration::from_secs(2) > end.now,
+        "the last at {last:?}"
+    );
 }
 
 #[test]

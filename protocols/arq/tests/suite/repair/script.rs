@@ -170,6 +170,8 @@ pub(crate) struct Script {
     frames: Vec<Sent>,
     places: std::collections::BTreeMap<u16, u32>,
     peer_number: u64,
+    /// Number of timeouts handled.
+    pub(crate) calls: u64,
     /// Counts of marks in the other end's acknowledgements.
     pub(crate) counts: Option<EcnCounts>,
 }
@@ -186,6 +188,7 @@ impl Script {
             frames: Vec::new(),
             places: std::collections::BTreeMap::new(),
             peer_number: 0,
+            calls: 0,
             counts: None,
         }
     }
@@ -279,6 +282,7 @@ impl Script {
         while let Some(due) = self.arq.poll_timeout().filter(|due| *due <= end) {
             self.now = due.max(self.now);
             self.arq.handle_timeout(self.now);
+            self.calls += 1;
             self.drain();
         }
         self.now = end;

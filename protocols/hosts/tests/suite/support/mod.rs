@@ -292,10 +292,15 @@ impl Pair {
 
     /// A new life of a host: its key is all that it keeps.
     pub(crate) fn restart(&mut self, index: usize) {
+        self.restart_with_clock(index, WALL + self.now.as_nanos());
+    }
+
+    /// As [`Pair::restart`], with a clock that shows `wall`.
+    pub(crate) fn restart_with_clock(&mut self, index: usize, wall: u64) {
         self.setting.lives[index] += 1;
         self.hosts[index] = host(index, self.setting);
         self.systems[index].kill();
-        self.input(index, Input::Wall(WALL + self.now.as_nanos()));
+        self.input(index, Input::Wall(wall));
     }
 
     /// Returns the packets that have arrived on `port`.
