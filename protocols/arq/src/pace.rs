@@ -39,6 +39,8 @@ impl SilenceEffect {
 pub(crate) struct Pace {
     pub(crate) rate: Option<BitRate>,
     pub(crate) last_heard: Instant,
+    /// Beginning of the current silence, once something was presumed lost in it.
+    pub(crate) silent_since: Option<Instant>,
     /// End of the last silence. A round trip that began before it measures that silence, not the hop.
     pub(crate) silent_until: Instant,
     /// True if frames of the other end are missing since the last acknowledgement: they may have carried others.

@@ -196,6 +196,7 @@ impl Arq {
     /// as a fade of the hop: the other end did not run.
     fn heard(&mut self, now: Instant, is_lossy: bool) {
         self.pace.last_heard = now;
+        self.pace.silent_since = None;
         self.pace.due.probe = Instant::ZERO;
         self.pace.due.doubt = Instant::ZERO;
         if let Some(fade) = self.pace.fade.take() {
@@ -234,7 +235,8 @@ impl Arq {
         self.pace.due.doubt = now + spacing.unwrap_or_default();
         self.path.silent(now);
         self.stats.sent.frames_presumed_lost += count as u64;
-        let since = self.pace.last_heard.max(now - patience);
+        let begun = self.pace.last_heard.max(now - patience);
+        let since = *self.pace.silent_since.get_or_insert(begun);
         let is_told =
             self.round_trip.lateness.is_known(now) || now.since(since) > patience + UNKNOWN;
         if self.pace.fade.is_none() && is_told {

@@ -168,6 +168,25 @@ fn the_end_of_a_fade_is_used_at_once() {
     assert!(end.stats().sent.faded > lasted);
 }
 
+/// Few acknowledgements do not show how promptly the other end sends them, but a silence that lasts is a fade.
+#[test]
+fn the_first_fade_of_a_young_hop_is_noticed() {
+    for acknowledged in [0, 1, 3, 15] {
+        let mut end = Script::new(usual());
+        for _ in 0..acknowledged {
+            end.brief(2, 40);
+            let number = end.send(1)[0].number;
+            end.wait(ROUND_TRIP);
+            end.ack(&[(number, number)]);
+        }
+        end.bulk(1, 3);
+        let start = end.now;
+        end.run(Duration::from_secs(5), MILLISECOND);
+        assert_eq!(end.events, [LinkEvent::FadeBegan], "{acknowledged}");
+        assert_eq!(end.arq.fade_since(), Some(start), "{acknowledged}");
+    }
+}
+
 #[test]
 fn silence_without_anything_to_send_is_no_fade() {
     let mut end = Script::knowing(usual(), ROUND_TRIP);
