@@ -4,7 +4,6 @@ use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Deserialize;
 
@@ -25,7 +24,7 @@ const SEED: &str = "WORLD_SEED";
 /// The dev profile is the faster one here: release links with LTO, which costs more than the tests. Live tests wait
 /// most of their time, so the others run beside them, with the processor time that they leave.
 pub(crate) fn run(shell: &Shell) -> Result<Outcome, Failure> {
-    let seed = world_seed();
+    let seed = world_seed(shell);
     let built = shell.run(shell.cargo(&[
         "test",
         "--workspace",
@@ -50,14 +49,19 @@ pub(crate) fn run(shell: &Shell) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// Returns the first seed of the worlds that are new in this run: the one that is set, or one drawn from the clock. A
-/// test that fails prints its own seed, and the command that repeats it.
-fn world_seed() -> u64 {
+/// Returns the first seed of the worlds that are new in this run: the one that is set, or one that the commit decides.
+/// So each commit is tried in other worlds, and a commit that has passed passes again. A test that fails prints its own
+/// seed, and the command that repeats it.
+fn world_seed(shell: &Shell) -> u64 {
     let set = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok());
-    set.unwrap_or_else(|| {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        now.map_or(0, |now| now.as_secs() * 1_000)
-    })
+    let of_commit = || {
+        let mut git = Command::new("git");
+        git.current_dir(&shell.root)
+            .args(["rev-parse", "--short=8", "HEAD"]);
+        let name = Shell::quiet(&shell.root).run(git).ok()?;
+        u64::from_str_radix(name.trim(), 16).ok()
+    };
+    set.or_else(of_commit).unwrap_or_default()
 }
 
 fn with_seed(mut command: Command, seed: u64) -> Command {

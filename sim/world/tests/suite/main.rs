@@ -44,7 +44,7 @@ fn every_promise_holds_in_the_worlds_of_some_seeds() {
     }
 }
 
-/// `WORLD_SEED` is the first seed, which `cargo xtask check` draws. Worlds of more than an hour are left to
+/// `WORLD_SEED` is the first seed, which `cargo xtask check` takes from the commit. Worlds of more than an hour are left to
 /// `cargo xtask soak world`: most of the time would go to them.
 #[test]
 fn every_promise_holds_in_the_worlds_of_new_seeds() {
