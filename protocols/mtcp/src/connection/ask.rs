@@ -4,9 +4,9 @@ use redirector::Content;
 use units::{Duration, Instant};
 
 use super::{Connection, Phase};
-use crate::Reason;
 use crate::config::Timing;
 use crate::packet::Kind;
+use crate::{Config, Reason};
 
 /// State of the polls to the peer.
 #[derive(Debug, Clone)]
@@ -96,7 +96,8 @@ impl<C: Content + Clone> Connection<C> {
         }
         if self.asking.at.take_if(|at| *at <= now).is_some() {
             match self.phase {
-                Phase::Opening | Phase::Answered => self.try_again(now),
+                Phase::Opening => self.try_again(now),
+                Phase::Answered => self.answer_again(now),
                 Phase::Waiting => self.break_off(Reason::TimedOut),
                 Phase::Open | Phase::Lingering | Phase::Aborted(_) => self.ask_if_silent(now),
                 Phase::Gone => {}
@@ -124,7 +125,19 @@ impl<C: Content + Clone> Connection<C> {
         self.news.reset = Some(reason).filter(|_| !told);
     }
 
-    /// Sends the SYN or its answer again, or gives up after enough attempts.
+    /// Sends the answer to the SYN again. The end that has it may use the connection already, so silence means an
+    /// outage, as on an established connection. An end that does not know the connection answers with a reset.
+    fn answer_again(&mut self, now: Instant) {
+        self.asking.attempts += 1;
+        if now.since(self.asking.began) >= self.config.timing.give_up {
+            self.break_off(Reason::TimedOut);
+            return;
+        }
+        self.traffic.timeouts += 1;
+        self.send_syn(now);
+    }
+
+    /// Sends the SYN again, or gives up after enough attempts.
     fn try_again(&mut self, now: Instant) {
         let limits = &self.config.limits;
         self.asking.attempts += 1;
@@ -149,7 +162,13 @@ impl<C: Content + Clone> Connection<C> {
             Phase::Opening => Kind::Syn,
             _ => Kind::SynAck,
         });
-        let timeout = self.config.timing.opening_timeout(self.asking.attempts);
+        let Config { timing, limits, .. } = &*self.config;
+        let is_late = self.phase == Phase::Answered && self.asking.attempts >= limits.attempts;
+        let timeout = if is_late {
+            timing.poll_longest
+        } else {
+            timing.opening_timeout(self.asking.attempts)
+        };
         self.asking.at = Some(self.ticks().after(now, timeout));
     }
 

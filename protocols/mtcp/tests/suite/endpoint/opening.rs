@@ -337,3 +337,24 @@ fn who_knows_the_hop_gives_up_no_sooner() {
     let sent = pipe.wire.log.len();
     assert!((6..20).contains(&sent), "{sent}");
 }
+
+/// The end that has opened the connection may use it already, and nothing tells the other end so.
+#[test]
+fn an_outage_after_the_answer_resets_no_connection() {
+    for config in [paper(), wide()] {
+        let mut pipe = Pipe::new(&config, &config);
+        pipe.lose_where(|end, packet, _| end == GATEWAY && matches!(packet, Packet::Data(_)));
+        pipe.open(GATEWAY, 1);
+        pipe.run(Duration::from_millis(100));
+        pipe.lose_all();
+        pipe.run(Duration::from_secs(3_600));
+        assert!(pipe.told(GATEWAY, ASKED).connected);
+        let sent = pipe.wire.log.len();
+        assert!(sent < 1_000, "{sent} packets in an hour");
+        pipe.lose_none();
+        pipe.write(GATEWAY, ASKED, 0..10_000);
+        pipe.run(Duration::from_secs(30));
+        assert_eq!(pipe.told(MOBILE, ARRIVED).received, content(0, 10_000));
+        assert_eq!(pipe.told(GATEWAY, ASKED).reset, None);
+    }
+}
