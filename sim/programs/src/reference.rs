@@ -214,10 +214,9 @@ impl Reference {
     pub fn replace(&mut self, server: &Server, name: usize) -> Option<String> {
         let file = self.names[name].0?;
         let path = self.path(file)?;
-        let content = server.content(&path)?;
         let frozen = File {
-            confirmed: content.clone(),
-            content,
+            content: server.content(&path)?,
+            confirmed: server.stored(&path)?,
             ..File::default()
         };
         self.retired.push(Retired {
@@ -276,7 +275,11 @@ impl Reference {
             let Some(stored) = server.stored(path) else {
                 return Err(Broken::new("R7", format!("{path} is gone")));
             };
-            if *is_frozen && server.content(path).as_ref() != Some(&file.content) {
+            // A crash of the server takes what was not stored when the file was replaced.
+            let is_same = [&file.content, &file.confirmed]
+                .map(Some)
+                .contains(&server.content(path).as_ref());
+            if *is_frozen && !is_same {
                 return Err(Broken::new(
                     "R9",
                     format!("{path} was changed, though it is another file"),
