@@ -75,6 +75,21 @@ impl Programs {
         Some((format!("{:?}", waiting.call), waiting.began))
     }
 
+    /// Returns true if a request that has no answer yet may reach the file of a name: which file it reaches is open if
+    /// another one takes the name meanwhile.
+    pub fn may_reach(&self, reference: &Reference, name: usize) -> bool {
+        let call = self.waiting.as_ref().map(|waiting| &waiting.call);
+        call.is_some_and(|call| match call {
+            Call::Open { file, .. } => reference.file(name) == Some(*file),
+            Call::Rename { name: from, to } => [*from, *to].contains(&name),
+            Call::LookUp { name: used, .. }
+            | Call::Create { name: used, .. }
+            | Call::Remove { name: used }
+            | Call::Resize { name: used, .. } => *used == name,
+            _ => false,
+        })
+    }
+
     /// Sends a signal to a program that waits for data, attributes or `fsync`.
     ///
     /// # Errors
