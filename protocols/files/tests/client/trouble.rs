@@ -81,6 +81,25 @@ fn each_opening_is_told_of_an_error_once() {
 }
 
 #[test]
+fn a_write_that_waited_is_told_of_the_refusal_of_an_earlier_one() {
+    let mut pair = Pair::usual();
+    let (open, found) = pair.create("a");
+    let (other, _) = pair.open(found.file);
+    pair.write(open, 0, b"refused").unwrap();
+    pair.tell_server(refuse(Procedure::Write, Status::NoSpace, 1));
+    let flush = pair.start(Operation::Flush(other));
+    // The first is in flight, and the second would change the same bytes.
+    let data = "waits".into();
+    let offset = 0;
+    let write = pair.start(Operation::Write { open, offset, data });
+    assert!(!pair.has_ended(write));
+    assert_eq!(status(pair.end(write)), Some(Status::NoSpace));
+    assert_eq!(status(pair.end(flush)), Some(Status::NoSpace));
+    pair.flush(open).unwrap();
+    assert_eq!(pair.server.stored("a").as_deref(), Some(&b"refused"[..]));
+}
+
+#[test]
 fn a_cut_is_allowed_where_the_disk_is_full() {
     let mut pair = Pair::usual();
     let (open, found) = pair.create("a");
