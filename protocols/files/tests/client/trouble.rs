@@ -100,6 +100,24 @@ fn a_write_that_waited_is_told_of_the_refusal_of_an_earlier_one() {
 }
 
 #[test]
+fn a_file_that_is_closed_after_an_error_is_made_safe() {
+    let mut pair = Pair::usual();
+    let (open, _) = pair.create("a");
+    pair.write(open, 0, b"refused once").unwrap();
+    pair.tell_server(refuse(Procedure::Write, Status::NoSpace, 1));
+    // It is written again, and the server takes it, but not to its disk.
+    pair.wait(Duration::from_secs(20));
+    assert_eq!(status(pair.flush(open)), Some(Status::NoSpace));
+    pair.close(open);
+    pair.wait(Duration::from_secs(20));
+    assert_eq!(pair.client.unsafe_bytes(), 0);
+    assert_eq!(
+        pair.server.stored("a").as_deref(),
+        Some(&b"refused once"[..])
+    );
+}
+
+#[test]
 fn a_cut_is_allowed_where_the_disk_is_full() {
     let mut pair = Pair::usual();
     let (open, found) = pair.create("a");
