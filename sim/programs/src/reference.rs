@@ -90,6 +90,8 @@ pub struct Reference {
     retired: Vec<Retired>,
     pub(crate) writes: u8,
     pub(crate) is_faulty: bool,
+    /// Number of faults of the server so far.
+    pub(crate) faults: usize,
 }
 
 impl Reference {
@@ -104,6 +106,7 @@ impl Reference {
             retired: Vec::new(),
             writes: 0,
             is_faulty: false,
+            faults: 0,
         }
     }
 
@@ -143,6 +146,7 @@ impl Reference {
     /// Records that the server has a fault from now on, or none: with one, requests may fail.
     pub fn set_faulty(&mut self, is_faulty: bool) {
         self.is_faulty = is_faulty;
+        self.faults += usize::from(is_faulty);
         if is_faulty {
             self.open
                 .iter_mut()
