@@ -123,7 +123,7 @@ impl Programs {
 
     /// Checks that a write that the server refused was reported to the opening (R8).
     fn told(reference: &mut Reference, waiting: &Waiting) -> Result<(), Broken> {
-        let (is_faulty, was_faulty) = (reference.is_faulty, waiting.was_faulty);
+        let may_fail = waiting.may_fail(reference);
         let number = waiting.call.opening().map(|opening| opening.number);
         let mut open = reference.open.iter_mut();
         let Some(opening) = open.find(|opening| Some(opening.number) == number) else {
@@ -134,7 +134,7 @@ impl Programs {
             return Err(Broken::new("R8", text));
         }
         let is_sync = matches!(waiting.call, Call::Synchronize(_) | Call::Flush(_));
-        if is_sync && !is_faulty && !was_faulty {
+        if is_sync && !may_fail {
             opening.may_fail = false;
         }
         Ok(())
@@ -196,7 +196,7 @@ impl Programs {
             }
             names.push(listed.name.to_vec());
         }
-        let may_lie = ground.reference.is_faulty || waiting.was_faulty;
+        let may_lie = waiting.may_fail(ground.reference);
         if let Some(last) = listing.entries().last()
             && !may_lie
         {
@@ -243,12 +243,12 @@ impl Programs {
         {
             return Ok(());
         }
+        let mut is_explained = waiting.may_fail(reference);
         let opening = call.opening().map(|opening| opening.number);
         let opening = reference
             .open
             .iter_mut()
             .find(|open| Some(open.number) == opening);
-        let mut is_explained = waiting.was_faulty;
         if let Some(opening) = opening {
             let writes = matches!(
                 call,
@@ -261,7 +261,7 @@ impl Programs {
         if let Some(opening) = call.opening() {
             is_explained |= reference.files[opening.file].is_doubtful;
         }
-        if !is_explained && !reference.is_faulty {
+        if !is_explained {
             return Err(wrong(
                 call,
                 &format!("{errno:?} without a fault of the server"),

@@ -34,9 +34,16 @@ pub(crate) struct Waiting {
     pub(crate) id: RequestId,
     pub(crate) call: Call,
     pub(crate) began: Instant,
-    /// True if the server had a fault when it began.
-    pub(crate) was_faulty: bool,
+    /// Number of faults of the server that were over when it began.
+    pub(crate) faults_before: usize,
     pub(crate) is_interrupted: bool,
+}
+
+impl Waiting {
+    /// Returns true if the server had a fault at any time since the request began: its answer may come after the fault.
+    pub(crate) fn may_fail(&self, reference: &Reference) -> bool {
+        reference.faults > self.faults_before
+    }
 }
 
 /// The programs of one host, which act one after the other.
@@ -73,6 +80,21 @@ impl Programs {
     pub fn waiting(&self) -> Option<(String, Instant)> {
         let waiting = self.waiting.as_ref()?;
         Some((format!("{:?}", waiting.call), waiting.began))
+    }
+
+    /// Returns true if a request that has no answer yet may reach the file of a name: which file it reaches is open if
+    /// another one takes the name meanwhile.
+    pub fn may_reach(&self, reference: &Reference, name: usize) -> bool {
+        let call = self.waiting.as_ref().map(|waiting| &waiting.call);
+        call.is_some_and(|call| match call {
+            Call::Open { file, .. } => reference.file(name) == Some(*file),
+            Call::Rename { name: from, to } => [*from, *to].contains(&name),
+            Call::LookUp { name: used, .. }
+            | Call::Create { name: used, .. }
+            | Call::Remove { name: used }
+            | Call::Resize { name: used, .. } => *used == name,
+            _ => false,
+        })
     }
 
     /// Sends a signal to a program that waits for data, attributes or `fsync`.
@@ -148,14 +170,14 @@ impl Programs {
             _ => {}
         }
         let (node, operation) = call.request(|number| reference.name(number));
-        let was_faulty = reference.is_faulty;
+        let faults_before = reference.faults - usize::from(reference.is_faulty);
         let id = ground.host.request(ground.now, node, operation);
         let began = ground.now;
         self.waiting = Some(Waiting {
             id,
             call,
             began,
-            was_faulty,
+            faults_before,
             is_interrupted: false,
         });
     }

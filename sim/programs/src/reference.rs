@@ -90,6 +90,8 @@ pub struct Reference {
     retired: Vec<Retired>,
     pub(crate) writes: u8,
     pub(crate) is_faulty: bool,
+    /// Number of faults of the server so far.
+    pub(crate) faults: usize,
 }
 
 impl Reference {
@@ -104,6 +106,7 @@ impl Reference {
             retired: Vec::new(),
             writes: 0,
             is_faulty: false,
+            faults: 0,
         }
     }
 
@@ -143,6 +146,7 @@ impl Reference {
     /// Records that the server has a fault from now on, or none: with one, requests may fail.
     pub fn set_faulty(&mut self, is_faulty: bool) {
         self.is_faulty = is_faulty;
+        self.faults += usize::from(is_faulty);
         if is_faulty {
             self.open
                 .iter_mut()
@@ -214,10 +218,9 @@ impl Reference {
     pub fn replace(&mut self, server: &Server, name: usize) -> Option<String> {
         let file = self.names[name].0?;
         let path = self.path(file)?;
-        let content = server.content(&path)?;
         let frozen = File {
-            confirmed: content.clone(),
-            content,
+            content: server.content(&path)?,
+            confirmed: server.stored(&path)?,
             ..File::default()
         };
         self.retired.push(Retired {
@@ -276,7 +279,11 @@ impl Reference {
             let Some(stored) = server.stored(path) else {
                 return Err(Broken::new("R7", format!("{path} is gone")));
             };
-            if *is_frozen && server.content(path).as_ref() != Some(&file.content) {
+            // A crash of the server takes what was not stored when the file was replaced.
+            let is_same = [&file.content, &file.confirmed]
+                .map(Some)
+                .contains(&server.content(path).as_ref());
+            if *is_frozen && !is_same {
                 return Err(Broken::new(
                     "R9",
                     format!("{path} was changed, though it is another file"),

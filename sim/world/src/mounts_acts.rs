@@ -124,9 +124,11 @@ impl World {
         let Some(mount) = mounts.get_mut(&number) else {
             return;
         };
-        let path = mount
-            .reference
-            .replace(server, usize::from(name) % programs::NAMES);
+        let name = usize::from(name) % programs::NAMES;
+        if mount.programs.may_reach(&mount.reference, name) {
+            return;
+        }
+        let path = mount.reference.replace(server, name);
         if let Some(handle) = path.and_then(|path| server.handle(&path)) {
             server.handle_input(now, fileserver::Input::Fault(Fault::Stale(handle)));
         }

@@ -185,7 +185,10 @@ impl Client {
     fn commit(&mut self, now: Instant, file: FileHandle) {
         let enough = self.config.dirty_limit.get() / 2;
         let pressed = self.written.pressed;
-        let content = &mut self.node(file).content;
+        let node = self.node(file);
+        // No `fsync` or `close` follows that would make the data safe.
+        let is_closed = node.opens == 0;
+        let content = &mut node.content;
         let ranges = &content.ranges;
         if content.sending.commit.is_some() || ranges.unstable() == 0 {
             return;
@@ -197,7 +200,10 @@ impl Client {
         let ready = |flusher: &Flusher| {
             flusher.safe && unsent.is_none_or(|unsent| unsent >= flusher.before)
         };
-        let wanted = content.flushers.iter().any(ready) || pressed || ranges.unstable() > enough;
+        let wanted = content.flushers.iter().any(ready)
+            || is_closed
+            || pressed
+            || ranges.unstable() > enough;
         let Some(caller) = content.sending.writer.clone().filter(|_| wanted) else {
             return;
         };

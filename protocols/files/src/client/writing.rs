@@ -42,10 +42,6 @@ impl Client {
             self.end(ticket, Err(Error::TooLarge));
             return;
         }
-        if let Err(error) = self.untold_error(open) {
-            self.end(ticket, Err(error));
-            return;
-        }
         let content = &mut self.node(file).content;
         content.sending.writer = Some(opening.caller);
         content.writers.push_back(ticket);
@@ -80,10 +76,16 @@ impl Client {
     /// Lets the writers of a file write, in their order, while there is room and nothing blocks them.
     pub(super) fn admit_writers(&mut self, now: Instant, file: FileHandle) {
         while let Some(&ticket) = self.node(file).content.writers.front() {
-            let Some((offset, data)) = self.what_to_write(ticket) else {
+            let Some((open, offset, data)) = self.what_to_write(ticket) else {
                 self.node(file).content.writers.pop_front();
                 continue;
             };
+            // An earlier write may have been refused while this one waited.
+            if let Err(error) = self.untold_error(open) {
+                self.node(file).content.writers.pop_front();
+                self.end(ticket, Err(error));
+                continue;
+            }
             if self.written.kept > self.config.dirty_limit.get() {
                 if !self.written.starved.contains(&file) {
                     self.written.starved.push_back(file);
@@ -112,9 +114,9 @@ impl Client {
         }
     }
 
-    fn what_to_write(&self, ticket: Ticket) -> Option<(u64, Bytes)> {
+    fn what_to_write(&self, ticket: Ticket) -> Option<(OpenFile, u64, Bytes)> {
         match &self.requests.get(&ticket)?.operation {
-            Operation::Write { offset, data, .. } => Some((*offset, data.clone())),
+            Operation::Write { open, offset, data } => Some((*open, *offset, data.clone())),
             _ => None,
         }
     }

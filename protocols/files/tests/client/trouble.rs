@@ -81,6 +81,43 @@ fn each_opening_is_told_of_an_error_once() {
 }
 
 #[test]
+fn a_write_that_waited_is_told_of_the_refusal_of_an_earlier_one() {
+    let mut pair = Pair::usual();
+    let (open, found) = pair.create("a");
+    let (other, _) = pair.open(found.file);
+    pair.write(open, 0, b"refused").unwrap();
+    pair.tell_server(refuse(Procedure::Write, Status::NoSpace, 1));
+    let flush = pair.start(Operation::Flush(other));
+    // The first is in flight, and the second would change the same bytes.
+    let data = "waits".into();
+    let offset = 0;
+    let write = pair.start(Operation::Write { open, offset, data });
+    assert!(!pair.has_ended(write));
+    assert_eq!(status(pair.end(write)), Some(Status::NoSpace));
+    assert_eq!(status(pair.end(flush)), Some(Status::NoSpace));
+    pair.flush(open).unwrap();
+    assert_eq!(pair.server.stored("a").as_deref(), Some(&b"refused"[..]));
+}
+
+#[test]
+fn a_file_that_is_closed_after_an_error_is_made_safe() {
+    let mut pair = Pair::usual();
+    let (open, _) = pair.create("a");
+    pair.write(open, 0, b"refused once").unwrap();
+    pair.tell_server(refuse(Procedure::Write, Status::NoSpace, 1));
+    // It is written again, and the server takes it, but not to its disk.
+    pair.wait(Duration::from_secs(20));
+    assert_eq!(status(pair.flush(open)), Some(Status::NoSpace));
+    pair.close(open);
+    pair.wait(Duration::from_secs(20));
+    assert_eq!(pair.client.unsafe_bytes(), 0);
+    assert_eq!(
+        pair.server.stored("a").as_deref(),
+        Some(&b"refused once"[..])
+    );
+}
+
+#[test]
 fn a_cut_is_allowed_where_the_disk_is_full() {
     let mut pair = Pair::usual();
     let (open, found) = pair.create("a");
