@@ -44,6 +44,21 @@ fn a_gateway_that_does_not_answer_is_looked_for_ever_more_seldom() {
     assert!(times.len() <= 8, "{times:?}");
 }
 
+/// It may get its new address late in the outage.
+#[test]
+fn the_search_goes_on_each_minute_however_long_the_outage_lasts() {
+    let mut pair = moved();
+    pair.run_for(SECOND * 1_200);
+    let sought = pair.sought.iter().map(|(at, _)| *at);
+    let later = pair.sought.iter().skip(1).map(|(at, _)| *at);
+    let longest = sought
+        .zip(later)
+        .map(|(first, next)| next.since(first))
+        .max();
+    assert!(longest < Some(SECOND * 50), "{longest:?}");
+    assert!(pair.sought.len() > 20, "{}", pair.sought.len());
+}
+
 #[test]
 fn it_is_found_at_its_new_place_and_nothing_is_lost() {
     let mut pair = moved();
