@@ -49,6 +49,9 @@ impl World {
     }
 
     /// Checks that no connection is reset without a cause (R3): an outage is none, however long it lasts.
+    ///
+    /// Only a connection that its opener has can be lost. Until then a host may take back a request that had no answer:
+    /// the opener's kernel repeats its SYN, and each one may reach the other application as a new connection.
     fn check_resets(&mut self) {
         if self.ledger.may_reset || self.now.since_origin() > RESET_FREE {
             return;
@@ -59,8 +62,14 @@ impl World {
             Connection::Packets(_) => false,
             Connection::Split { mobile, ends, .. } => {
                 let (mobile, gateways) = self.applications(*mobile, ends);
-                let mut applications = mobile.into_iter().chain(gateways);
-                applications.any(|application| application.state() == State::Reset)
+                let states = mobile.into_iter().chain(gateways).map(Application::state);
+                let (mut is_reset, mut is_unanswered) = (false, false);
+                for state in states {
+                    is_reset |= state == State::Reset;
+                    // Only an opener has these states.
+                    is_unanswered |= matches!(state, State::Asking | State::Refused);
+                }
+                is_reset && !is_unanswered
             }
         });
         if resets.next().is_some() {

@@ -118,24 +118,23 @@ impl<C: Content + Default> Splitter<C> {
     fn stream_located(&mut self, now: Instant, name: StreamName, ends: Ends, is_local: bool) {
         // A gateway leaves connections to its own addresses to packets, since it has a firewall for those, and
         // programs that listen for itself alone. A mobile host accepts connections to itself only.
-        // The request of a connection that is over may come late. Two connections cannot have the same ends, where both
-        // are named in packets; the newer one is requested again if the older one is over.
-        if self.end != (End::Gateway { transparent: false })
-            && self.table.by_ends.contains_key(&ends)
-        {
-            self.counters.refused += 1;
-            return self.refuse_stream(name, Reason::Busy);
-        }
         let refusal = match self.end {
             End::Gateway { .. } if is_local || self.is_translated(ends.destination.ip()) => {
-                Some(Refusal::NotSplit)
+                Some(Refusal::NotSplit.reason())
             }
-            End::Mobile if !is_local => Some(Refusal::HostUnreachable),
+            End::Mobile if !is_local => Some(Refusal::HostUnreachable.reason()),
+            // The request of a connection that is over may come late, and without translation the packets of the two
+            // connections could not be told apart. The host repeats a SYN that it still needs an answer to.
+            End::Mobile | End::Gateway { transparent: true }
+                if self.table.by_ends.contains_key(&ends) =>
+            {
+                Some(Reason::Busy)
+            }
             _ => None,
         };
-        if let Some(refusal) = refusal {
+        if let Some(reason) = refusal {
             self.counters.refused += 1;
-            return self.refuse_stream(name, refusal.reason());
+            return self.refuse_stream(name, reason);
         }
         let side = self.end.hop_side();
         let owner = self.crossings.iter().position(|one| one.peer == name.0);

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use association::{Profile, StreamId, StreamNews, StreamRequest};
+use association::{Profile, Reason, StreamAddresses, StreamId, StreamNews, StreamRequest};
 use bytes::Bytes as Buffer;
 use machine::{Machine, conformance};
 use redirector::{Chunks, Content};
@@ -176,4 +176,35 @@ fn what_is_local_goes_on() {
     gateway.handle_input(Instant::ZERO, Input::System(located));
     assert!(matches!(gateway.poll_output(), Some(Output::ToHost(_))));
     assert_eq!(gateway.status().counters.asked, 0);
+}
+
+/// The request of a connection may come a second time, late, from the queue of a former path.
+#[test]
+fn a_second_stream_with_the_same_ends_is_refused() {
+    for end in [End::Mobile, End::Gateway { transparent: true }] {
+        let mut splitter = splitter(end);
+        splitter.handle_input(Instant::ZERO, began());
+        let addresses = StreamAddresses::new(address(SERVER), address(MOBILE)).expect("one family");
+        for number in 0..2 {
+            let name = StreamId::Arrived(number);
+            let news = StreamNews::Arrived(name, addresses);
+            splitter.handle_input(Instant::ZERO, Input::Stream { peer: 3, news });
+            let located = SystemEvent::Located {
+                number: number,
+                is_local: end == End::Mobile,
+            };
+            splitter.handle_input(Instant::ZERO, Input::System(located));
+        }
+        let mut refused = Vec::new();
+        while let Some(output) = splitter.poll_output() {
+            if let Output::Stream {
+                request: StreamRequest::Refuse(name, reason),
+                ..
+            } = output
+            {
+                refused.push((name, reason));
+            }
+        }
+        assert_eq!(refused, [(StreamId::Arrived(1), Reason::Busy)], "{end:?}");
+    }
 }
