@@ -8,8 +8,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Time without datagrams that ends an attempt; handshakes come more often.
 const TOGETHER: Duration = Duration::from_secs(10);
 /// Least time until the next search; it doubles each time, up to the second value. The peer may get its new address at
-/// any time of an outage, so with the two handshakes that may follow (each up to 5 s later) the longest pause ends within
-/// the minute in which every fault must heal (R11 in `docs/promises.md`).
+/// any time of an outage, so with the two handshakes that may follow (each up to 5 s later) the longest pause ends
+/// within the minute in which every fault must heal (R11 in `docs/promises.md`).
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(40);
 /// Most other addresses that are tried beside the known one.

@@ -190,7 +190,7 @@ fn a_second_stream_with_the_same_ends_is_refused() {
             let news = StreamNews::Arrived(name, addresses);
             splitter.handle_input(Instant::ZERO, Input::Stream { peer: 3, news });
             let located = SystemEvent::Located {
-                number: number,
+                number,
                 is_local: end == End::Mobile,
             };
             splitter.handle_input(Instant::ZERO, Input::System(located));

@@ -44,8 +44,8 @@ fn every_promise_holds_in_the_worlds_of_some_seeds() {
     }
 }
 
-/// `WORLD_SEED` is the first seed, which `cargo xtask check` takes from the commit. Worlds of more than an hour are left
-/// to `cargo xtask soak world`: most of the time would go to them.
+/// `WORLD_SEED` is the first seed, which `cargo xtask check` takes from the commit. Worlds of more than an hour are
+/// left to `cargo xtask soak world`: most of the time would go to them.
 #[test]
 fn every_promise_holds_in_the_worlds_of_new_seeds() {
     let first = std::env::var("WORLD_SEED").map_or(SEEDS, |seed| seed.parse().expect("a number"));
