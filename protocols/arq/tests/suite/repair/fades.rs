@@ -2,7 +2,6 @@
 
 use arq::{Input, LinkEvent};
 use units::{BitRate, Bytes, Duration};
-use wire::packet::PacketBuffer;
 
 use super::script::{Script, usual};
 
