@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use hosts::{Host, Input, LimitedBy, Output, Peer, Role};
-use machine::Machine;
+use machine::{Machine, RandomStream};
 use simulator::testing::{Clock, Next};
-use units::{Duration, Instant};
+use units::{Duration, Instant, Probability};
 use wire::address::HopAddress;
 use wire::packet::PacketBuffer;
 
@@ -15,6 +15,8 @@ const DELAY: Duration = Duration::from_millis(20);
 const WALL: u64 = 1_800_000_000_000_000_000;
 const SECOND: Duration = Duration::from_secs(1);
 const EACH: Duration = Duration::from_millis(100);
+/// First byte of an initiation.
+const INITIATION: u8 = 1;
 /// Port of the packets that go up, and down.
 const UP: u16 = 1;
 const DOWN: u16 = 2;
@@ -69,6 +71,10 @@ struct Net {
     reports: bool,
     /// Unix time at the origin, in nanoseconds, as hosts that start see it.
     wall: u64,
+    initiations: u32,
+    /// Part of the datagrams that the air loses.
+    lost: Probability,
+    air: RandomStream,
 }
 
 impl Net {
@@ -87,6 +93,9 @@ impl Net {
             ways: vec![UP, DOWN],
             reports: false,
             wall: WALL,
+            initiations: 0,
+            lost: Probability::ratio(0, 1),
+            air: RandomStream::named(1, "air"),
         }
     }
 
@@ -121,7 +130,10 @@ impl Net {
                         Some(0) => self.gateway,
                         other => other.expect("a host"),
                     };
-                    self.clock.add_after(DELAY, (from, to, buffer));
+                    self.initiations += u32::from(buffer[0] == INITIATION);
+                    if !self.air.chance(self.lost) {
+                        self.clock.add_after(DELAY, (from, to, buffer));
+                    }
                 }
                 Output::Packet(packet) => {
                     if packet.len() == 52 {
@@ -302,6 +314,34 @@ fn two_hosts_with_one_key_are_told_to_all_three() {
                 .filter(|(_, of, text)| *of == index && text.contains("takes the hop"));
             let lines = lines.count();
             assert_eq!(lines, 1, "{:#?}", net.events);
+        }
+    }
+}
+
+/// At rest a host begins handshakes to renew its keys, and again where one is lost: far fewer than one in six seconds.
+#[test]
+fn a_key_that_two_hosts_have_causes_no_handshakes_at_rest() {
+    let worlds = (0..4).flat_map(|seed| [(seed, 0), (seed, 1), (seed, 3)]);
+    for (seed, lost) in worlds {
+        for is_killed in [true, false] {
+            let mut net = Net::new(&TWO_MOBILES);
+            net.lost = Probability::ratio(lost, 10);
+            net.air = RandomStream::named(seed, "air");
+            net.start(0);
+            net.start(1);
+            net.run_for(SECOND * 5);
+            net.start(2);
+            net.run_for(SECOND * 5);
+            if is_killed {
+                net.kill(2);
+                net.run_for(SECOND * 5);
+            }
+            net.run_until(net.clock.now + SECOND * 10);
+            let before = net.initiations;
+            net.run_until(net.clock.now + SECOND * 600);
+            let count = net.initiations - before;
+            let most = if lost == 0 { 12 } else { 100 };
+            assert!(count < most, "{count} in {seed} {lost} {is_killed}");
         }
     }
 }
