@@ -23,7 +23,18 @@ pub fn mtcp_packet(bytes: &[u8]) {
         Ok(packet) => {
             let packet = packet.map(owned);
             note_packet(&packet);
-            assert_eq!(encode(&packet), bytes[..packet.length()]);
+            let mut encoded = encode(&packet);
+            let read = &bytes[..packet.length()];
+            // A checksum of zero has two forms (RFC 1071).
+            let place = encoded
+                .iter()
+                .zip(read)
+                .position(|(one, other)| one != other);
+            if let Some(field) = place.and_then(|at| encoded.get_mut(at..at + 2)) {
+                assert_eq!(field, [0; 2], "only a checksum may differ");
+                field.fill(0xff);
+            }
+            assert_eq!(encoded, read);
         }
         Err(error) => note(&error),
     }

@@ -318,7 +318,9 @@ pub fn key_texts(bytes: &[u8]) {
     let secret = kinds.iter().find_map(|kind| text.trim().strip_prefix(kind));
     for part in secret.unwrap_or_default().as_bytes().windows(8) {
         let part = String::from_utf8_lossy(part);
-        let is_shown = shown.iter().any(|shown| shown.contains(&*part));
+        // An error may name the prefixes, which are no secret.
+        let is_secret = !kinds.iter().any(|kind| kind.contains(&*part));
+        let is_shown = is_secret && shown.iter().any(|shown| shown.contains(&*part));
         assert!(!is_shown, "S9: a part of a secret is shown");
     }
 }

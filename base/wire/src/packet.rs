@@ -132,7 +132,9 @@ impl Packet {
         let (start, next) = (ip.header_length(), tcp.sequence_number() + size as u32);
         let headers = start + tcp.header_length();
         let length = ip.bytes().len();
-        if size == 0 || length < headers + 2 * size {
+        // A fragment's data is not all of what its headers describe.
+        let is_fragment = ip.fragment().is_some();
+        if size == 0 || is_fragment || length < headers + 2 * size {
             return false;
         }
         let layout = ip.layout().with_length(length - size);

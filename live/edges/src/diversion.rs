@@ -122,7 +122,7 @@ impl Diversion {
         } else {
             String::new()
         };
-        let mut rules = String::new();
+        let (mut rules, mut refusals) = (String::new(), String::new());
         let rules_of = [("saddr", &self.from, "daddr"), ("daddr", &self.to, "saddr")];
         for (end, networks, other) in rules_of {
             for (version, prefixes) in networks.sets() {
@@ -133,12 +133,20 @@ impl Diversion {
                 let Some(conditions) = conditions else {
                     continue;
                 };
+                let of_link =
+                    format!("iifname \"{link}\" {version} {end} {{ {prefixes} }} {conditions}");
                 // Writing to a string cannot fail. Connections to this host itself are for its own listeners.
                 let _ = writeln!(
                     rules,
-                    "    iifname \"{link}\" {version} {end} {{ {prefixes} }} {conditions}fib daddr type != local \
+                    "    {of_link}fib daddr type != local \
                      tcp flags & (syn | ack) == syn {tracks}tproxy {version} to :{port} meta mark set {mark} accept"
                 );
+                if end == "saddr" && !self.is_own {
+                    let _ = writeln!(
+                        refusals,
+                        "    {of_link}tcp flags & rst == 0 reject with tcp reset"
+                    );
+                }
             }
         }
         let output = if self.is_own {
@@ -151,11 +159,21 @@ impl Diversion {
         } else {
             String::new()
         };
+        // A segment without a socket here belongs to a connection that an earlier run had. The other host may have no
+        // answer to it: where that run's socket is in TIME-WAIT, the kernel takes the other host's reset for itself.
+        let forward = if refusals.is_empty() {
+            refusals
+        } else {
+            format!(
+                "  chain forward {{\n    \
+                 type filter hook forward priority filter - 1; policy accept;\n{refusals}  }}\n"
+            )
+        };
         Ok(format!(
             "  chain prerouting {{\n    \
              type filter hook prerouting priority mangle; policy accept;\n    \
              meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n    \
-             meta l4proto {{ icmp, ipv6-icmp }} socket transparent 1 meta mark set {mark} accept\n{rules}  }}\n{output}"
+             meta l4proto {{ icmp, ipv6-icmp }} socket transparent 1 meta mark set {mark} accept\n{rules}  }}\n{output}{forward}"
         ))
     }
 

@@ -1,12 +1,11 @@
 //! Congestion marks, with the kernel's TCP and real daemons in network namespaces.
 
 use std::fs;
-use std::process::Command;
 
 use edges::namespace::Namespace;
 use serde_json::Value;
 
-use crate::support::{Hosts, able, fetch};
+use crate::support::{Hosts, able, fetch, rule};
 
 /// A hop that is far slower than the wire, so that what waits waits in the gateway.
 const SLOW_LINK: &str = r#"
@@ -40,13 +39,6 @@ fn understand_marks(hosts: &Hosts) {
     for host in [&hosts.mobile, &hosts.fixed] {
         rig::set(host, "net/ipv4/tcp_ecn", "1").unwrap();
     }
-}
-
-/// Commands of nft(8) for a host.
-fn rule(host: &Namespace, rules: &str) {
-    let mut command = Command::new("nft");
-    command.arg(rules);
-    assert!(host.spawn(command).unwrap().wait().unwrap().success());
 }
 
 #[test]

@@ -64,6 +64,7 @@ impl Sender {
     /// Records that `piece` is sent.
     pub(crate) fn note_sent(&mut self, piece: &Piece, clock: &Clock) {
         let end = piece.end();
+        let again = piece.start < self.flight.end && self.detection.episode.is_some();
         self.count(piece, end);
         if piece.start >= self.flight.end {
             self.timers.time(piece.start, clock);
@@ -74,7 +75,8 @@ impl Sender {
         }
         if self.modern.is_some() {
             self.note_transmission(piece, clock);
-        } else if piece.kind == Kind::Repair && self.detection.is_selective() {
+        } else if (piece.kind == Kind::Repair || again) && self.detection.is_selective() {
+            // Also after a closed window, which sends all of it again: it counts as in flight.
             let span = Span::new(piece.start, end);
             self.detection.scoreboard.repaired(span, clock.now());
         }

@@ -391,6 +391,13 @@ pub(crate) fn carry(mut from: TcpStream, mut to: TcpStream, length: usize) {
     });
 }
 
+/// Carries out commands of nft(8) at a host.
+pub(crate) fn rule(host: &Namespace, rules: &str) {
+    let mut command = Command::new("nft");
+    command.arg(rules);
+    assert!(host.spawn(command).unwrap().wait().unwrap().success());
+}
+
 /// An echo request (RFC 792) from `host`, which must be answered; lost ones are sent again.
 pub(crate) fn ping(host: &Namespace, to: IpAddr) {
     let open = || Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::ICMPV4)).unwrap();
