@@ -159,8 +159,8 @@ impl Diversion {
         } else {
             String::new()
         };
-        // A segment without a socket here belongs to a connection that an earlier run had. The other host may have no
-        // answer to it: where that run's socket is in TIME-WAIT, the kernel takes the other host's reset for itself.
+        // A segment without a socket here belongs to a connection that an earlier run had. The other host's reset may
+        // not come through: the kernel forwards no packet that meets an own socket, as that run's in TIME-WAIT.
         let forward = if refusals.is_empty() {
             refusals
         } else {

@@ -266,7 +266,7 @@ fn waits_for_late_segments(host: &Namespace) -> bool {
 }
 
 /// The fixed host has ended its connection, so its kernel answers what the mobile host still sends with a reset. The
-/// gateway's kernel takes that for itself.
+/// gateway's kernel, whose socket is in TIME-WAIT, does not forward that.
 #[test]
 fn a_mobile_host_that_waits_learns_of_the_restart_of_its_gateway_when_the_fixed_host_has_ended() {
     if !able() {
@@ -282,6 +282,7 @@ fn a_mobile_host_that_waits_learns_of_the_restart_of_its_gateway_when_the_fixed_
         "add table ip test; add chain ip test in { type filter hook input priority 0; }; \
          add rule ip test in udp sport 51830 drop",
     );
+    fixed.write_all(b"an answer").unwrap();
     drop(fixed);
     hosts.wait_until("the gateway has seen both ends", || {
         waits_for_late_segments(&hosts.gateway)
