@@ -54,9 +54,8 @@ impl Plan {
     }
 }
 
-/// Returns the connections of these addresses that are open on this host now, and looks at each call which of them still
-/// are.
-fn former_connections(networks: Vec<IpNet>) -> io::Result<Former> {
+/// Returns the connections of these addresses that are open on this host now, and at each call those that still are.
+fn former_connections(networks: &[IpNet]) -> io::Result<Former> {
     let mut tables = ConnectionTables::open()?;
     let mut former = tables.open_connections()?;
     former.retain(|ends| {
@@ -109,7 +108,8 @@ impl Opened {
             mark: MARK,
             is_own,
         };
-        let former = is_own.then(|| former_connections(mobiles().flat_map(networks).collect()));
+        let former =
+            is_own.then(|| former_connections(&mobiles().flat_map(networks).collect::<Vec<_>>()));
         let former = former.transpose().unwrap_or_else(|error| {
             tracing::warn!("cannot read this host's TCP connections; those of a former run may wait for ever: {error}");
             None

@@ -24,8 +24,8 @@ pub fn connection_challenged(original: &IpPacket<'_>, number: SeqNumber) -> Opti
     answer(original, TcpFlags::SYN | TcpFlags::ACK, |_| number)
 }
 
-/// Returns the reset that answers an acknowledgement of a connection that does not exist (RFC 9293 §3.10.7.1); `None` for
-/// packets that open a connection, acknowledge nothing, or are resets themselves.
+/// Returns the reset that answers an acknowledgement of a connection that does not exist (RFC 9293 §3.10.7.1); `None`
+/// for packets that open a connection, acknowledge nothing, or are resets themselves.
 pub fn connection_unknown(original: &IpPacket<'_>) -> Option<PacketBuffer> {
     let Transport::Tcp(tcp) = original.transport() else {
         return None;
