@@ -435,7 +435,7 @@ mod tests {
                             self.both[from].handle_input(now, Input::Asked(read));
                         }
                         Output::News(StreamNews::Data(_, content)) => {
-                            self.received += content.length()
+                            self.received += content.length();
                         }
                         Output::News(_) => {}
                     }
