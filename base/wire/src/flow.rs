@@ -47,6 +47,15 @@ impl Ends {
             destination: (flow.destination, flow.destination_port).into(),
         }
     }
+
+    /// Returns the endpoints of packets in the other direction.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self {
+            source: self.destination,
+            destination: self.source,
+        }
+    }
 }
 
 impl FlowKey {

@@ -19,7 +19,9 @@ pub use headers::PAYLOAD_MAX;
 pub use option_bytes::OptionBytes;
 pub use options::{SackBlock, SackBlocks, TcpOption, TcpOptions};
 pub use ranges::{SackRanges, SeqRange};
-pub use refusal::{connection_challenged, connection_refused, connection_requested};
+pub use refusal::{
+    connection_challenged, connection_refused, connection_requested, connection_unknown,
+};
 pub use segment_options::{AirLoss, TcpSegmentOptions, Timestamps};
 pub use value::{NoTcpSegment, TcpSegment};
 

@@ -1,27 +1,50 @@
 //! The kernel's TCP connections.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _};
 use std::net::{IpAddr, SocketAddr};
 
 use wire::flow::Ends;
 
-/// States of an open connection that may only wait: ESTABLISHED, FIN-WAIT-2 and CLOSE-WAIT, in the numbers of Linux.
-const OPEN: [&str; 3] = ["01", "05", "08"];
+/// States in which an application may wait for data: ESTABLISHED, FIN-WAIT-1, FIN-WAIT-2 and CLOSE-WAIT, in the numbers
+/// of Linux.
+const OPEN: [&str; 4] = ["01", "04", "05", "08"];
 
-/// Returns the open TCP connections in the calling thread's network namespace, with this host's end as the
-/// destination.
-///
-/// # Errors
-/// System errors.
-pub fn open_connections() -> io::Result<Vec<Ends>> {
-    let mut all = read(&std::fs::read_to_string("/proc/thread-self/net/tcp")?);
-    match std::fs::read_to_string("/proc/thread-self/net/tcp6") {
-        Ok(table) => all.extend(read(&table)),
-        // A kernel without IPv6 has none.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
+/// The kernel's tables of TCP connections of one network namespace. They can be read again after the process has given
+/// up its access to files.
+#[derive(Debug)]
+pub struct ConnectionTables(Vec<File>);
+
+impl ConnectionTables {
+    /// Opens the tables of the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn open() -> io::Result<Self> {
+        let mut files = vec![File::open("/proc/thread-self/net/tcp")?];
+        match File::open("/proc/thread-self/net/tcp6") {
+            Ok(file) => files.push(file),
+            // A kernel without IPv6 has none.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        Ok(Self(files))
     }
-    Ok(all)
+
+    /// Returns the connections that are open now, with this host's end as the destination.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn open_connections(&mut self) -> io::Result<Vec<Ends>> {
+        let mut all = Vec::new();
+        for file in &mut self.0 {
+            file.rewind()?;
+            let mut table = String::new();
+            file.read_to_string(&mut table)?;
+            all.extend(read(&table));
+        }
+        Ok(all)
+    }
 }
 
 /// Returns the open connections of a table in the form of `/proc/net/tcp` (`proc_pid_net(5)`).
@@ -56,12 +79,17 @@ fn address(text: &str) -> Option<SocketAddr> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{TcpListener, TcpStream};
+    use std::net::{Shutdown, TcpListener, TcpStream};
 
     use super::*;
 
     #[test]
     fn connections_are_found_with_both_families() {
+        let mut tables = ConnectionTables::open().expect("tables");
+        let mut is_open = |ends: &Ends| {
+            let all = tables.open_connections().expect("tables");
+            all.contains(ends)
+        };
         for listen in ["127.0.0.1:0", "[::1]:0", "[::]:0"] {
             let Ok(listener) = TcpListener::bind(listen) else {
                 assert!(listen.starts_with('['), "a host without IPv6");
@@ -80,16 +108,12 @@ mod tests {
                 source: SocketAddr::new(source.ip().to_canonical(), source.port()),
                 destination,
             };
-            assert!(
-                open_connections().expect("a table").contains(&ends),
-                "{listen}"
-            );
+            assert!(is_open(&ends), "{listen}");
+            stream.shutdown(Shutdown::Write).expect("an end");
+            assert!(is_open(&ends), "{listen}: it may wait for data");
             drop((accepted, stream));
             // In TIME-WAIT, no longer open.
-            assert!(
-                !open_connections().expect("a table").contains(&ends),
-                "{listen}"
-            );
+            assert!(!is_open(&ends), "{listen}");
         }
     }
 

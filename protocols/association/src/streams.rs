@@ -108,6 +108,11 @@ impl StreamConfig {
         };
         mtcp::Config {
             lean: self.lean,
+            // In a fade the lane fills up, and takes nothing more.
+            timing: mtcp::Timing {
+                back_off: true,
+                ..usual.timing
+            },
             packet: u16::try_from(packet).unwrap_or(u16::MAX),
             send_buffer: buffer.min(SEND_BUFFER_MOST),
             receive_buffer: buffer,
@@ -330,5 +335,137 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Time of a packet on the hop.
+    const WAY: Duration = Duration::from_millis(1);
+
+    /// Two ends, joined by a hop with this delay.
+    struct Ends {
+        both: [Streams; 2],
+        /// Packets on the way, with the time of their arrival and their receiver.
+        on_the_way: VecDeque<(Instant, usize, PacketBuffer)>,
+        frames: u64,
+        /// True while the packets of the second end do not leave.
+        is_silent: bool,
+        /// Number of packets that the first end has sent.
+        sent: u64,
+        /// Number of bytes that the first end has received.
+        received: u64,
+    }
+
+    impl Ends {
+        /// Returns two ends with a stream that the first one has opened.
+        fn connected() -> Self {
+            let end = |seed| {
+                let config = StreamConfig {
+                    profile: Profile::Wide,
+                    receive_buffer: None,
+                    connections: 8,
+                    lean: false,
+                    random: RandomStream::named(seed, "streams"),
+                };
+                let mut end = Streams::new(config, PACKET).expect("a valid configuration");
+                end.handle_input(Instant::ZERO, Input::Room(1 << 20));
+                end
+            };
+            let mut ends = Self {
+                both: [end(1), end(2)],
+                on_the_way: VecDeque::new(),
+                frames: 0,
+                is_silent: false,
+                sent: 0,
+                received: 0,
+            };
+            let addresses =
+                mtcp::Addresses::new(([192, 0, 2, 1], 80).into(), ([10, 9, 0, 2], 40_000).into());
+            let addresses = addresses.expect("one family");
+            let open = StreamRequest::Open {
+                number: 0,
+                addresses,
+            };
+            ends.both[0].handle_input(Instant::ZERO, Input::Asked(open));
+            ends.run(Instant::ZERO, Instant::from_millis(500));
+            ends
+        }
+
+        fn write(&mut self, now: Instant, count: usize) {
+            let write =
+                StreamRequest::Write(StreamId::Opened(0), Bytes::from(vec![7; count]).into());
+            self.both[0].handle_input(now, Input::Asked(write));
+        }
+
+        /// Runs both ends from `now` until `end`.
+        fn run(&mut self, mut now: Instant, end: Instant) {
+            loop {
+                self.drain(now);
+                let arrival = self.on_the_way.front().map(|(at, ..)| *at);
+                let timeouts = self.both.iter().filter_map(Machine::poll_timeout);
+                now = match timeouts.chain(arrival).min() {
+                    Some(next) if next <= end => next.max(now),
+                    _ => return,
+                };
+                while let Some((_, to, packet)) =
+                    self.on_the_way.pop_front_if(|(at, ..)| *at <= now)
+                {
+                    self.frames += 1;
+                    self.both[to].handle_input(now, Input::Arrived(self.frames, packet));
+                }
+                for end in &mut self.both {
+                    end.handle_timeout(now);
+                }
+            }
+        }
+
+        fn drain(&mut self, now: Instant) {
+            for from in [0, 1, 0] {
+                while let Some(output) = self.both[from].poll_output() {
+                    match output {
+                        Output::Cross(_) if from == 1 && self.is_silent => {}
+                        Output::Cross(packet) => {
+                            self.sent += u64::from(from == 0);
+                            self.on_the_way.push_back((now + WAY, 1 - from, packet));
+                        }
+                        Output::News(StreamNews::Arrived(id, _)) => {
+                            self.both[from]
+                                .handle_input(now, Input::Asked(StreamRequest::Accept(id)));
+                        }
+                        Output::News(StreamNews::Readable(id, count)) => {
+                            let read = StreamRequest::Read(id, count);
+                            self.both[from].handle_input(now, Input::Asked(read));
+                        }
+                        Output::News(StreamNews::Data(_, content)) => {
+                            self.received += content.length();
+                        }
+                        Output::News(_) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// The hop takes each packet of an end whose other end cannot answer, as its own packets get no turn. So silence
+    /// is no fade, and the longer it lasts, the longer the end waits before it repeats its packet once more.
+    #[test]
+    fn an_end_that_gets_no_answer_repeats_its_data_ever_more_seldom() {
+        let mut ends = Ends::connected();
+        let mut now = Instant::from_millis(500);
+        ends.write(now, 50_000);
+        ends.run(now, now + Duration::from_millis(500));
+        assert_eq!(ends.received, 50_000);
+        now = Instant::from_millis(1_000);
+        ends.is_silent = true;
+        let before = ends.sent;
+        ends.write(now, 1_000);
+        ends.run(now, now + Duration::from_secs(60));
+        let repeated = ends.sent - before;
+        // One each round trip would be 30,000.
+        assert!((10..100).contains(&repeated), "{repeated}");
+        // The end is found again in a quarter of the time that it was silent.
+        now += Duration::from_secs(60);
+        ends.is_silent = false;
+        ends.write(now, 50_000);
+        ends.run(now, now + Duration::from_secs(16));
+        assert_eq!(ends.received, 101_000);
     }
 }

@@ -163,6 +163,13 @@ pub struct Timing {
     pub minimum_timeout: Duration,
     /// Clock of the retransmission timer.
     pub clock: Clock,
+    /// With [`Clock::Measured`]: further attempts without an answer follow after a quarter of the silence so far, if
+    /// that is longer than a round trip. For drivers whose hop takes nothing in a fade ([`Input::Room`]): the former
+    /// attempts have then crossed it, or wait in it. Without this a fade cannot be distinguished from such a silence,
+    /// and an attempt in each round trip finds its end soonest.
+    ///
+    /// [`Input::Room`]: crate::Input::Room
+    pub back_off: bool,
     /// Time without packets from the peer after which the connection polls it.
     pub keep_alive: Duration,
     /// Interval of polls while the window is closed, the peer does not answer, or the peer is lean; doubles after
@@ -392,6 +399,7 @@ impl Default for Timing {
             expected: None,
             minimum_timeout: Duration::from_millis(200),
             clock: Clock::Ticks,
+            back_off: false,
             keep_alive: Duration::from_secs(7_200),
             poll: Duration::from_millis(200),
             poll_longest: Duration::from_secs(5),

@@ -362,7 +362,7 @@ impl<C: Content + Clone> Sender<C> {
         self.flight.mark(&range, |_| true);
         self.begin_repair();
         self.told.duplicates = 0;
-        self.clock.went_off();
+        self.clock.went_off(now);
         if !self.flight.has_due() {
             self.restart_clock(now);
         }

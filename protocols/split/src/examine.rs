@@ -27,6 +27,8 @@ pub enum Found {
     Request(Request),
     /// There is no route to the destination of the connection between these ends. The packet is forwarded.
     NoRoute(Ends, Refusal),
+    /// A segment of a mobile host in a connection that a stream carries, or has carried a while ago.
+    Strayed(Packet),
     /// A fixed host has proven its address, by a packet that answers a challenge.
     Proven(IpAddr),
 }
@@ -79,7 +81,10 @@ impl<C> Splitter<C> {
                 return Some(Found::Proven(host));
             }
         }
-        let (ends, sequence) = request(&parsed)?;
+        let Some((ends, sequence)) = request(&parsed) else {
+            let strays = origin == Origin::Hop && self.may_have_strayed(&parsed);
+            return strays.then(|| Found::Strayed(packet.clone()));
+        };
         let mobile = match (asker, self.end) {
             (Side::Mobile, _) => ends.source,
             (Side::Fixed, End::Gateway { transparent: true }) => ends.destination,

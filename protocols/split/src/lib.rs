@@ -15,8 +15,8 @@
 //! # How to read it
 //! 1. `examine.rs`: the packets that a splitter handles.
 //! 2. `splitter.rs` is the machine; `splitter/ask.rs`: a connection from its request to its answer;
-//!    `splitter/carry.rs`: its bytes, and its end; `splitter/streams.rs`: streams across the hop. `connection.rs`: the
-//!    state of a connection.
+//!    `splitter/carry.rs`: its bytes, and its end; `splitter/streams.rs`: streams across the hop; `splitter/ended.rs`:
+//!    connections that only a mobile host still has. `connection.rs`: the state of a connection.
 //! 3. `guard.rs` and `shares.rs`: limits on connections. `choice.rs`: packets or streams.
 //! 4. `refusal.rs`: the refusal of a connection.
 

@@ -2,6 +2,7 @@
 
 mod ask;
 mod carry;
+mod ended;
 mod streams;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -19,6 +20,7 @@ use crate::guard::{Guard, Secret};
 use crate::shares::Shares;
 use crate::{Config, Counters, End, Found, Input, Mobile, Output, SystemEvent, SystemRequest};
 use ask::Question;
+use ended::Ended;
 
 /// Longest time to write the buffered bytes of a connection at its end.
 const ENDING: Duration = Duration::from_secs(120);
@@ -50,6 +52,7 @@ struct Table {
     by_stream: BTreeMap<StreamName, BindingId>,
     /// Times at which connections are given up in their stage, if it has a limit.
     deadlines: Deadlines<BindingId>,
+    ended: Ended,
 }
 
 /// Admission of connections, and the choice of their way.
@@ -117,6 +120,7 @@ impl<C: Content + Default> Splitter<C> {
         match found {
             Found::Request(request) => self.requested(request),
             Found::NoRoute(ends, refusal) => self.no_route(ends, refusal),
+            Found::Strayed(packet) => self.strayed(now, packet),
             Found::Proven(host) => self.admission.guard.know(now, host),
         }
     }

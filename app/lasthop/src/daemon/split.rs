@@ -2,7 +2,7 @@
 
 use std::io;
 
-use edges::connections::open_connections;
+use edges::connections::ConnectionTables;
 use edges::diversion::{Destinations, Diversion};
 use edges::netlink::{IpVersion, Route, RouteKind, Rule};
 use edges::process::allow_open_files;
@@ -10,9 +10,8 @@ use edges::transparent::TransparentListener;
 use edges::undo::{UndoError, UndoLog};
 use hosts::Scope;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-use runtime::sockets::{Divert, Options, Sockets};
+use runtime::sockets::{Divert, Former, Options, Sockets};
 use split::{Config, End, Mobile};
-use wire::flow::Ends;
 
 use super::source_check::loosen_source_check;
 use crate::config::split::Split;
@@ -55,21 +54,22 @@ impl Plan {
     }
 }
 
-impl Plan {
-    /// Returns the open connections of the mobile hosts' addresses on this host, with their end as the destination.
-    fn own_connections(&self) -> Vec<Ends> {
-        let mut all = open_connections().unwrap_or_else(|error| {
-            tracing::warn!("cannot read this host's TCP connections; those of a former run may wait for ever: {error}");
-            Vec::new()
-        });
-        let networks = self.mobiles.iter().flat_map(|mobile| &mobile.networks);
-        all.retain(|ends| {
-            networks
-                .clone()
-                .any(|net| net.contains(&ends.destination.ip()))
-        });
-        all
-    }
+/// Returns the connections of these addresses that are open on this host now, and at each call those that still are.
+fn former_connections(networks: &[IpNet]) -> io::Result<Former> {
+    let mut tables = ConnectionTables::open()?;
+    let mut former = tables.open_connections()?;
+    former.retain(|ends| {
+        let own = ends.destination.ip();
+        networks.iter().any(|network| network.contains(&own))
+    });
+    Ok(Box::new(move || {
+        if !former.is_empty() {
+            // Without the table, they are taken to be still open.
+            let open = tables.open_connections();
+            former.retain(|ends| open.as_ref().map_or(true, |open| open.contains(ends)));
+        }
+        former.clone()
+    }))
 }
 
 /// An open listener, before the sockets that answer on it run.
@@ -78,7 +78,7 @@ pub(super) struct Opened {
     listener: TransparentListener,
     diversion: Diversion,
     /// At the mobile host: its open connections across the hop from before this process.
-    former: Vec<Ends>,
+    former: Option<Former>,
 }
 
 impl Opened {
@@ -108,11 +108,12 @@ impl Opened {
             mark: MARK,
             is_own,
         };
-        let former = if is_own {
-            plan.own_connections()
-        } else {
-            vec![]
-        };
+        let former =
+            is_own.then(|| former_connections(&mobiles().flat_map(networks).collect::<Vec<_>>()));
+        let former = former.transpose().unwrap_or_else(|error| {
+            tracing::warn!("cannot read this host's TCP connections; those of a former run may wait for ever: {error}");
+            None
+        });
         Ok(Self {
             plan,
             listener,

@@ -2,6 +2,7 @@
 //! connections to servers on a mobile host with packets of their own.
 
 mod connection;
+mod former;
 mod inward;
 mod packets;
 
@@ -22,6 +23,7 @@ use units::{Bytes, Duration};
 use wire::flow::Ends;
 
 use connection::{Connection, Stream};
+use former::Examination;
 use packets::Inwards;
 
 /// Tokens of descriptors; those of connections follow.
@@ -37,15 +39,17 @@ const READS_A_TURN: usize = 4;
 /// Installs the diversion of this host's own connections to the listener.
 pub type Divert = Box<dyn FnMut() -> io::Result<()> + Send>;
 
+/// Returns the connections from before this process that are still open, with this host's end as the destination.
+pub type Former = Box<dyn FnMut() -> Vec<Ends> + Send>;
+
 /// Options of the sockets.
 pub struct Options {
     /// Congestion control of the connections across the hop, e.g. `reno`; `None` for the system's.
     pub congestion_control: Option<String>,
     /// At the mobile host: the diversion of its own connections.
     pub divert: Option<Divert>,
-    /// At the mobile host: its open connections across the hop from before this process, with its end as the
-    /// destination.
-    pub former: Vec<Ends>,
+    /// At the mobile host: its open connections across the hop from before this process.
+    pub former: Option<Former>,
     /// At a gateway: destinations of connections that are split, if not all.
     pub destinations: Option<Destinations>,
     /// Largest size of the splitter's buffers.
@@ -67,6 +71,8 @@ pub struct Sockets {
     events: VecDeque<SystemEvent<Chunks>>,
     /// Connections to servers on this host, and their packets.
     inwards: Inwards,
+    /// Examination of this host's connections from before this process.
+    examination: Examination,
 }
 
 impl Sockets {
@@ -75,9 +81,10 @@ impl Sockets {
     ///
     /// # Errors
     /// System errors.
-    pub fn new(options: Options, listener: TransparentListener) -> io::Result<Self> {
+    pub fn new(mut options: Options, listener: TransparentListener) -> io::Result<Self> {
         let waiter = Waiter::new()?;
         waiter.add(&listener, LISTENER, Interest::Changes)?;
+        let examination = Examination::new(options.former.take());
         Ok(Self {
             options,
             listener,
@@ -88,6 +95,7 @@ impl Sockets {
             waiter,
             events: VecDeque::new(),
             inwards: Inwards::default(),
+            examination,
         })
     }
 

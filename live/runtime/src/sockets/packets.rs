@@ -6,7 +6,7 @@ use std::io;
 
 use edges::clock;
 use edges::wait::Ready;
-use machine::Deadlines;
+use machine::{Deadlines, earlier};
 use rustix::io::Errno;
 use split::SocketId;
 use units::{Bytes, Instant};
@@ -70,14 +70,7 @@ impl Inwards {
         }
         let packet = packet.ip()?;
         let (ends, found) = match packet.transport() {
-            Transport::Tcp(_) => {
-                let reply = Ends::of(&packet);
-                let ends = Ends {
-                    source: reply.destination,
-                    destination: reply.source,
-                };
-                (ends, Found::Segment)
-            }
+            Transport::Tcp(_) => (Ends::of(&packet).reversed(), Found::Segment),
             Transport::Icmp(message) => {
                 let IcmpMessage::Unreachable { code, original } = message.message() else {
                     return None;
@@ -140,14 +133,9 @@ impl Sockets {
         None
     }
 
-    /// Makes this host send an acknowledgement on each of its connections from before this process, now that the hop
-    /// is up. An end that does not know the connection any more answers with a reset: the fixed host if the connection
-    /// was one of [`Inwards`], whose state has gone with the former process. Others only get a duplicate.
+    /// Examines this host's connections from before this process, now that the hop is up.
     pub(crate) fn examine_former(&mut self) {
-        let former = std::mem::take(&mut self.options.former);
-        let requests = former.into_iter().filter_map(connection_requested);
-        let packets = requests.map(Packet::new).take(MOST);
-        self.inwards.packets.extend(packets);
+        self.examination.begin(clock::monotonic());
     }
 
     /// Returns the next packet for this host.
@@ -157,11 +145,15 @@ impl Sockets {
 
     /// Returns the time of the next timeout.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.inwards.due.first()
+        earlier(self.inwards.due.first(), self.examination.due())
     }
 
     /// Handles timeouts that are due.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        let unknown = self.examination.handle_timeout(now).into_iter();
+        let unknown = unknown.filter(|ends| !self.inwards.ids.contains_key(ends));
+        let requests = unknown.filter_map(connection_requested).take(MOST);
+        self.inwards.packets.extend(requests.map(Packet::new));
         while let Some(ends) = self.inwards.due.first_due(now) {
             self.inwards.due.clear(ends);
             match self.inwards.ids.get(&ends).copied().flatten() {

@@ -18,6 +18,9 @@ pub(super) enum Held {
     Alone,
 }
 
+/// Part of the silence so far that passes before the next attempt, if attempts back off.
+const SILENCE_PART: u64 = 4;
+
 /// Retransmission timer.
 #[derive(Debug, Clone)]
 pub(crate) struct RetransmissionClock {
@@ -31,8 +34,12 @@ pub(crate) struct RetransmissionClock {
     spacing: Duration,
     /// Set if this end keeps no timers.
     lean: bool,
-    /// Set if the timer has expired, and no answer has arrived since.
-    unanswered: bool,
+    /// Set if attempts without an answer follow each other ever more slowly ([`Timing::back_off`]).
+    ///
+    /// [`Timing::back_off`]: crate::config::Timing::back_off
+    back_off: bool,
+    /// Time at which the timer has expired first, if no answer has arrived since.
+    unanswered: Option<Instant>,
     pub(crate) deadline: Option<Instant>,
 }
 
@@ -47,7 +54,8 @@ impl RetransmissionClock {
             by: timing.clock.within(profile),
             spacing: config.acknowledging.spacing,
             lean: config.lean,
-            unanswered: false,
+            back_off: timing.back_off,
+            unanswered: None,
             deadline: None,
         }
     }
@@ -78,18 +86,20 @@ impl RetransmissionClock {
     pub(super) fn restart(&mut self, held: Held, now: Instant) {
         self.deadline = (!self.lean).then(|| match self.by {
             Clock::Ticks => self.ticks.after(now, self.timeout()),
-            Clock::Measured => now + self.wait(held),
+            Clock::Measured => now + self.wait(held, now),
         });
     }
 
     /// Returns the timeout with [`Clock::Measured`]. Deviations count until it expires: from then on a loss is
-    /// certain, and one round trip is enough for each further attempt.
-    fn wait(&self, held: Held) -> Duration {
+    /// certain, and one round trip is enough for each further attempt, unless attempts back off.
+    fn wait(&self, held: Held, now: Instant) -> Duration {
+        let silence = self.unanswered.map(|first| now.since(first));
+        let slower = silence.filter(|_| self.back_off).unwrap_or_default() / SILENCE_PART;
         let Some(smoothed) = self.round_trip.smoothed() else {
-            return self.timeout();
+            return self.timeout().max(slower);
         };
-        if self.unanswered {
-            return smoothed.max(self.minimum);
+        if silence.is_some() {
+            return smoothed.max(self.minimum).max(slower);
         }
         let delay = match held {
             Held::Not => Duration::ZERO,
@@ -101,13 +111,13 @@ impl RetransmissionClock {
     }
 
     /// Notes that the timer has expired. The retransmission restarts it, and may have to wait for room on the hop.
-    pub(super) fn went_off(&mut self) {
+    pub(super) fn went_off(&mut self, now: Instant) {
         self.deadline = None;
-        self.unanswered = true;
+        self.unanswered.get_or_insert(now);
     }
 
     /// Notes that the peer has answered with something new.
     pub(super) fn answered(&mut self) {
-        self.unanswered = false;
+        self.unanswered = None;
     }
 }

@@ -49,6 +49,7 @@ impl<C: Content + Default> Splitter<C> {
             // The listener has it already.
             Some(_) => self.outputs.push_back(Output::ToHost(request.packet)),
             None => {
+                self.table.ended.forget(&request.ends);
                 let host = fixed_host(request.asker, &request.ends);
                 self.locate(host, Question::Packet(request));
             }

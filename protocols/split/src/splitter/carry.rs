@@ -155,8 +155,10 @@ impl<C: Content + Default> Splitter<C> {
             return;
         };
         connection.stage = Stage::Ending;
-        if self.table.by_ends.get(&connection.ends) == Some(&id) {
-            self.table.by_ends.remove(&connection.ends);
+        let ends = connection.ends;
+        if self.table.by_ends.get(&ends) == Some(&id) {
+            self.remember(now, ends);
+            self.table.by_ends.remove(&ends);
         }
         self.table.deadlines.set(id, now + ENDING);
         self.end(id);

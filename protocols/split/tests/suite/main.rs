@@ -13,6 +13,9 @@ use split::{
 };
 use units::{Bytes, Duration, Instant};
 use wire::flow::Ends;
+use wire::ip::Transport;
+use wire::packet::{Packet, PacketBuffer};
+use wire::tcp::TcpFlags;
 
 const MOBILE: &str = "10.9.0.2:5000";
 const SERVER: &str = "192.0.2.1:80";
@@ -207,4 +210,91 @@ fn a_second_stream_with_the_same_ends_is_refused() {
         }
         assert_eq!(refused, [(StreamId::Arrived(1), Reason::Busy)], "{end:?}");
     }
+}
+
+/// Returns a splitter of a gateway, to which a mobile host's stream for a fixed host's connection is open; and the ends
+/// of that connection.
+fn with_stream_to_a_mobile_host() -> (Splitter<Chunks>, Ends) {
+    let mut gateway = splitter(End::Gateway { transparent: true });
+    gateway.handle_input(Instant::ZERO, began());
+    let mut system = System::new([]);
+    let syn = system.open(address(SERVER), address(MOBILE));
+    let found = gateway.examine(Origin::Host, &syn, |_| Choice::default());
+    gateway.handle_input(Instant::ZERO, Input::Found(found.expect("a request")));
+    let located = SystemEvent::Located {
+        number: 0,
+        is_local: false,
+    };
+    gateway.handle_input(Instant::ZERO, Input::System(located));
+    while gateway.poll_output().is_some() {}
+    let ends = Ends {
+        source: address(SERVER),
+        destination: address(MOBILE),
+    };
+    (gateway, ends)
+}
+
+/// Returns the splitter's answer to a segment of the mobile host from the hop, with this acknowledgement number.
+fn answer(gateway: &mut Splitter<Chunks>, now: Instant, flags: TcpFlags) -> Option<Output<Chunks>> {
+    let mut segment = vec![0x45, 0, 0, 40, 0, 0, 0x40, 0, 64, 6, 0, 0];
+    segment.extend([10, 9, 0, 2, 192, 0, 2, 1, 0x13, 0x88, 0, 80]);
+    segment.extend([0, 0, 0, 7, 0, 0, 0, 9, 0x50, flags.0, 1, 0, 0, 0, 0, 0]);
+    let packet = Packet::new(PacketBuffer::copy_of(&segment));
+    let found = gateway.examine(Origin::Hop, &packet, |_| Choice::default())?;
+    assert!(found.holds_packet());
+    gateway.handle_input(now, Input::Found(found));
+    gateway.poll_output()
+}
+
+fn resets(output: Option<Output<Chunks>>, ends: Ends) -> bool {
+    let Some(Output::ToHop(packet)) = output else {
+        return false;
+    };
+    let parsed = packet.ip().expect("a packet");
+    let Transport::Tcp(tcp) = parsed.transport() else {
+        return false;
+    };
+    assert_eq!((tcp.flags(), tcp.sequence_number().0), (TcpFlags::RST, 9));
+    Ends::of(&parsed) == ends
+}
+
+/// The mobile host's former process was the other end of that connection for the application, and was killed.
+#[test]
+fn segments_of_a_connection_whose_stream_has_ended_are_answered_with_a_reset() {
+    let (mut gateway, ends) = with_stream_to_a_mobile_host();
+    let now = Instant::from_millis(5);
+    assert!(
+        resets(answer(&mut gateway, now, TcpFlags::ACK), ends),
+        "still open"
+    );
+    gateway.handle_input(now, Input::StreamsEnded { peer: 3 });
+    while gateway.poll_output().is_some() {}
+    assert!(resets(answer(&mut gateway, now, TcpFlags::ACK), ends));
+    let is_forwarded = |output| matches!(output, Some(Output::ToHost(_)));
+    assert!(is_forwarded(answer(&mut gateway, now, TcpFlags::RST)));
+    // Later nothing is left of it at the gateway, and the fixed host itself answers.
+    let later = now + Duration::from_secs(240);
+    assert!(is_forwarded(answer(&mut gateway, later, TcpFlags::ACK)));
+    // A connection as packets, with the same ends.
+    assert!(is_forwarded(answer(
+        &mut gateway,
+        now,
+        TcpFlags::SYN | TcpFlags::ACK
+    )));
+    assert!(
+        answer(&mut gateway, now, TcpFlags::ACK).is_none(),
+        "a packet like any other"
+    );
+}
+
+#[test]
+fn a_new_connection_with_the_ends_of_a_former_one_is_not_reset() {
+    let (mut gateway, _) = with_stream_to_a_mobile_host();
+    gateway.handle_input(Instant::ZERO, Input::StreamsEnded { peer: 3 });
+    let mut system = System::new([]);
+    let syn = system.open(address(SERVER), address(MOBILE));
+    let found = gateway.examine(Origin::Host, &syn, |_| Choice::default());
+    gateway.handle_input(Instant::ZERO, Input::Found(found.expect("a request")));
+    while gateway.poll_output().is_some() {}
+    assert!(answer(&mut gateway, Instant::ZERO, TcpFlags::ACK).is_none());
 }

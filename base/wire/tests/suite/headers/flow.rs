@@ -5,7 +5,9 @@ use wire::checksum::verify_transport_checksum;
 use wire::flow::{Class, DSCP_BULK, Ends, FlowKey};
 use wire::icmp::{IcmpMessage, Unreachable, packet_too_big, unreachable};
 use wire::ip::{IpPacket, IpView, Protocol, Transport, Version};
-use wire::tcp::{TcpFlags, connection_challenged, connection_refused, connection_requested};
+use wire::tcp::{
+    TcpFlags, connection_challenged, connection_refused, connection_requested, connection_unknown,
+};
 
 use super::samples::{self, bytes, carrying, with_payload};
 
@@ -154,6 +156,32 @@ fn a_challenge_acknowledges_what_it_is_told_to() {
         assert_eq!(segment.flags(), TcpFlags::SYN | TcpFlags::ACK);
         assert_eq!(segment.acknowledgment_number(), SeqNumber(7));
         assert!(connection_challenged(&packet, SeqNumber(7)).is_none());
+    }
+}
+
+#[test]
+fn a_reset_has_the_number_that_an_unknown_connection_expects() {
+    for text in [samples::SYN_V4, samples::SYN_V6] {
+        let syn = bytes(text);
+        let opening = IpPacket::parse(&syn).unwrap();
+        assert!(connection_unknown(&opening).is_none());
+        let refusal = connection_refused(&opening).unwrap();
+        let refusal = IpPacket::parse(&refusal).unwrap();
+        assert!(connection_unknown(&refusal).is_none(), "a reset");
+        let mut segment = syn.clone();
+        let header = if syn[0] >> 4 == 4 { 20 } else { 40 };
+        segment[header + 8..header + 12].copy_from_slice(&9_u32.to_be_bytes());
+        segment[header + 13] = TcpFlags::ACK.0;
+        let original = IpPacket::parse(&segment).unwrap();
+        let answer = connection_unknown(&original).unwrap();
+        let packet = IpPacket::parse(&answer).unwrap();
+        assert_eq!(Ends::of(&packet), Ends::of(&original).reversed());
+        assert!(verify_transport_checksum(&packet));
+        let Transport::Tcp(reset) = packet.transport() else {
+            panic!("it is a segment")
+        };
+        assert_eq!(reset.flags(), TcpFlags::RST);
+        assert_eq!(reset.sequence_number(), SeqNumber(9));
     }
 }
 
