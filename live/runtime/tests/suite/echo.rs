@@ -78,6 +78,7 @@ impl Machine for Echo {
             | Input::PortRefused(_)
             | Input::Unreachable(_) => {}
             Input::LinkUp => self.status.link_ups += 1,
+            Input::Admit { .. } | Input::Revoke(_) | Input::Memory(_) => {}
         }
     }
 
