@@ -3,6 +3,7 @@
 mod carry;
 mod catch_up;
 mod paths;
+mod reload;
 mod status;
 
 use std::io;
@@ -11,7 +12,7 @@ use std::os::fd::AsFd;
 use carry::carry_out;
 use edges::bearer::{Arrival, Batch, DatagramBearer, NetworkChange};
 use edges::clock;
-use edges::signals::{Signal, Signals};
+use edges::signals::Signal;
 use edges::tun::PacketDevice;
 use edges::wait::{Interest, WOKEN, Waiter, Waker};
 use hosts::{Event, Input};
@@ -38,7 +39,8 @@ const NETWORK: u64 = 4;
 const ANNOUNCER: u64 = 5;
 const SOCKETS: u64 = 6;
 const FINDER: u64 = 7;
-const FIRST_CLIENT: u64 = 8;
+const RELOADER: u64 = 8;
+const FIRST_CLIENT: u64 = 9;
 const FIRST_SUBSCRIBER: u64 = 1 << 32;
 
 /// Share of the device in one turn: this number of packets, or this number of bytes. The share of the bearer is the
@@ -137,6 +139,7 @@ struct Found {
     bearer: bool,
     network: bool,
     sockets: bool,
+    signalled: bool,
     stopped: Option<Stopped>,
 }
 
@@ -158,6 +161,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         watch(ports.control.as_ref().map(|port| port as _), CONTROL)?;
         watch(ports.network.as_ref().map(|port| port as _), NETWORK)?;
         watch(ports.finder.as_ref().map(|port| port as _), FINDER)?;
+        watch(ports.reloader.as_ref().map(|port| port as _), RELOADER)?;
         let publisher = ports.announcer.as_ref().map(|port| &port.publisher as _);
         watch(publisher, ANNOUNCER)?;
         let started = clock::monotonic();
@@ -314,7 +318,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 DEVICE => found.device = true,
                 SOCKETS => found.sockets = true,
                 BEARER => found.bearer |= ready.readable,
-                SIGNALS => found.stopped = self.ports.signals.as_mut().and_then(ending),
+                SIGNALS => found.signalled = true,
                 WOKEN => found.stopped = Some(Stopped::Woken),
                 NETWORK => found.network = true,
                 token => *asker = Some(token),
@@ -324,8 +328,12 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             match token {
                 ANNOUNCER | FIRST_SUBSCRIBER.. => self.listened(token)?,
                 FINDER => self.take_found()?,
+                RELOADER => self.take_reloaded(),
                 _ => self.answer(token)?,
             }
+        }
+        if found.signalled {
+            found.stopped = self.take_signals().or(found.stopped);
         }
         if found.network {
             self.hear_news()?;
@@ -460,28 +468,4 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             Ok(())
         }
     }
-
-    /// Accepts clients of the control socket, or continues with one.
-    fn answer(&mut self, token: u64) -> io::Result<()> {
-        let Some(mut control) = self.ports.control.take() else {
-            return Ok(());
-        };
-        if token == CONTROL {
-            control.accept(&self.waiter, FIRST_CLIENT)?;
-        } else {
-            // A status consists of numbers and text, so its conversion to JSON cannot fail.
-            let status = || serde_json::to_string(&self.status()).unwrap_or_default();
-            control.serve(token, &self.waiter, status);
-        }
-        self.ports.control = Some(control);
-        Ok(())
-    }
-}
-
-/// Returns the signal that ends the loop, if one arrived.
-fn ending(signals: &mut Signals) -> Option<Stopped> {
-    let ends = |signal: &Signal| signal.ends();
-    // All signals are taken, although only some end the loop.
-    let came: Vec<_> = signals.pending().filter(ends).collect();
-    came.first().map(|signal| Stopped::By(*signal))
 }

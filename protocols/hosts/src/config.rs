@@ -49,11 +49,16 @@ impl Config {
     /// Returns the least [`Config::memory`]: a floor for each peer, with the buffers of snoop and of streams where
     /// they may be used.
     pub fn memory_least(&self) -> Bytes {
-        let streams = self.streams.map_or(Bytes::ZERO, StreamLimits::memory_most);
-        let peers = self.peers.iter();
-        let each = peers.map(|peer| peer.memory_least(streams, self.snoop_cache));
-        each.fold(Bytes::ZERO, |sum, peer| sum + peer)
+        memory_least(&self.peers, self.streams, self.snoop_cache)
     }
+}
+
+/// Returns the least [`Config::memory`] with these peers, limits on the streams of each, and limit on snoop's cache.
+pub fn memory_least(peers: &[Peer], streams: Option<StreamLimits>, snoop_cache: Bytes) -> Bytes {
+    let streams = streams.map_or(Bytes::ZERO, StreamLimits::memory_most);
+    let peers = peers.iter();
+    let each = peers.map(|peer| peer.memory_least(streams, snoop_cache));
+    each.fold(Bytes::ZERO, |sum, peer| sum + peer)
 }
 
 /// Configuration of a peer. Its public key is its identity. It may hold a secret, which `Debug` does not show.
@@ -98,7 +103,6 @@ impl Peer {
     /// agreed on in the handshake, or shape what exists since then.
     pub(crate) fn continues(&self, former: &Self) -> bool {
         let as_before = Self {
-            name: former.name.clone(),
             prefixes: former.prefixes.clone(),
             weight: former.weight,
             ..self.clone()

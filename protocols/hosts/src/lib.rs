@@ -27,7 +27,7 @@ mod verdict;
 pub use association::Profile;
 pub use association::TcpMethod;
 pub use caps::Caps;
-pub use config::{Config, Peer, Role};
+pub use config::{Config, Peer, Role, memory_least};
 pub use event::{Event, EventKind};
 pub use host::{AdmitError, Host, HostError};
 pub use pathmtu::Config as BearerMtu;

@@ -56,6 +56,25 @@ impl Plan {
 }
 
 impl Plan {
+    /// Returns the diversion to a listener on a link, which have no names yet.
+    pub(super) fn diversion(&self) -> Diversion {
+        let mobiles = || self.mobiles.iter();
+        let networks = |mobile: &Mobile| mobile.networks.clone();
+        // Connections of hosts with a choice per connection are not diverted if they cross as packets.
+        let split = mobiles().filter(|mobile| mobile.scope == Scope::Every);
+        let is_own = self.end == End::Mobile;
+        Diversion {
+            instance: String::new(),
+            inner_link: String::new(),
+            from: split.flat_map(networks).collect(),
+            to: mobiles().filter(|_| !is_own).flat_map(networks).collect(),
+            destinations: self.destinations.clone(),
+            port: 0,
+            mark: MARK,
+            is_own,
+        }
+    }
+
     /// Returns the open connections of the mobile hosts' addresses on this host, with their end as the destination.
     fn own_connections(&self) -> Vec<Ends> {
         let mut all = open_connections().unwrap_or_else(|error| {
@@ -93,22 +112,11 @@ impl Opened {
                 )),
                 _ => Failure::setting(format!("cannot listen for split TCP connections: {error}")),
             })?;
-        let mobiles = || plan.mobiles.iter();
-        let networks = |mobile: &Mobile| mobile.networks.clone();
-        // Connections of hosts with a choice per connection are not diverted if they cross as packets.
-        let split = mobiles().filter(|mobile| mobile.scope == Scope::Every);
-        let is_own = plan.end == End::Mobile;
         let diversion = Diversion {
-            instance: String::new(),
-            inner_link: String::new(),
-            from: split.flat_map(networks).collect(),
-            to: mobiles().filter(|_| !is_own).flat_map(networks).collect(),
-            destinations: plan.destinations.clone(),
             port: listener.port(),
-            mark: MARK,
-            is_own,
+            ..plan.diversion()
         };
-        let former = if is_own {
+        let former = if diversion.is_own {
             plan.own_connections()
         } else {
             vec![]
@@ -155,6 +163,11 @@ impl Opened {
                 undo.expect_diversion(diversion)
             }
         }
+    }
+
+    /// Returns the diversion that is installed, if it is not installed later.
+    pub(super) fn installed(&self) -> Option<Diversion> {
+        (self.plan.end != End::Mobile).then(|| self.diversion.clone())
     }
 
     /// Returns the diversion that is installed later, if there is one.

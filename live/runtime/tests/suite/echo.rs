@@ -73,12 +73,14 @@ impl Machine for Echo {
             Input::Wall(_) => self.status.walls += 1,
             Input::LinkChanging
             | Input::Leave
+            | Input::Admit { .. }
+            | Input::Revoke(_)
+            | Input::Memory(_)
             | Input::System(_)
             | Input::Path { .. }
             | Input::PortRefused(_)
             | Input::Unreachable(_) => {}
             Input::LinkUp => self.status.link_ups += 1,
-            Input::Admit { .. } | Input::Revoke(_) | Input::Memory(_) => {}
         }
     }
 

@@ -151,6 +151,10 @@ impl Host {
             if let Some(needed) = self.leases.as_ref().and_then(needed) {
                 return Err(AdmitError::Memory(needed));
             }
+            if peer.settings.name != settings.name {
+                // Those who know it by that name must not wait for it.
+                self.announce(index, EventKind::Revoked);
+            }
             self.remove(now, index);
             self.add(now, settings, scope)?;
         } else {

@@ -114,7 +114,8 @@ impl Net {
                     self.log[from.max(to)].push((now, from, length));
                     let count = &mut self.sent[from.max(to)][usize::from(from == 0)];
                     *count += 1;
-                    if !count.is_multiple_of(LOST) && !(self.is_cut && from == 0) {
+                    let is_lost = count.is_multiple_of(LOST) || (self.is_cut && from == 0);
+                    if !is_lost {
                         let datagram = datagram(place(from), now + DELAY, buffer);
                         self.clock.add_after(DELAY, (to, datagram));
                     }
