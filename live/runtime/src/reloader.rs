@@ -96,3 +96,40 @@ impl AsFd for Reloader {
         self.bell.as_fd()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use edges::wait::{Interest, Waiter};
+
+    use super::*;
+
+    /// A request that comes while the files are read must see what was written before it.
+    #[test]
+    fn requests_during_a_reload_are_answered_by_one_more() {
+        let (go_on, goes_on) = channel();
+        let mut count = 0;
+        let mut reloader = Reloader::start(move || {
+            goes_on.recv().map_err(|error| error.to_string())?;
+            count += 1;
+            Err(format!("number {count}"))
+        })
+        .unwrap();
+        let mut waiter = Waiter::new().unwrap();
+        waiter.add(&reloader, 1, Interest::Readable).unwrap();
+        assert_eq!(reloader.ask(), 1);
+        assert_eq!((reloader.ask(), reloader.ask()), (2, 2));
+        assert!(reloader.poll_done().is_none());
+        for number in [1, 2] {
+            go_on.send(()).unwrap();
+            let limit = Some(Duration::from_mins(1).into());
+            assert_eq!(waiter.wait(limit).unwrap().count(), 1);
+            let (done, result) = reloader.poll_done().unwrap();
+            assert_eq!(done, number);
+            assert_eq!(result.unwrap_err(), format!("number {number}"));
+        }
+        assert_eq!(reloader.ask(), 3);
+    }
+}

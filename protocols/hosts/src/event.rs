@@ -89,7 +89,9 @@ impl EventKind {
     pub fn change(&self) -> Option<Change> {
         match *self {
             Self::Established { fresh } => Some(Change::Connected { fresh }),
-            Self::Left | Self::Expired | Self::Revoked | Self::Changed { anew: true } => Some(Change::Expired),
+            Self::Left | Self::Expired | Self::Revoked | Self::Changed { anew: true } => {
+                Some(Change::Expired)
+            }
             Self::FadeBegan => Some(Change::FadeBegan),
             Self::FadeEnded { lasted, kept } => Some(Change::FadeEnded { lasted, kept }),
             Self::HandoffBegan => Some(Change::HandoffBegan),

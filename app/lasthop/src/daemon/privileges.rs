@@ -120,7 +120,7 @@ impl Keeper {
         Box::new(move || lock(&helper).divert())
     }
 
-    /// Has the configuration read again; returns the answer of [`Reading`](super::reload::Reading::read).
+    /// Has the configuration read again; returns the answer of [`Reading`].
     pub(super) fn read(&self) -> io::Result<String> {
         lock(&self.0).read()
     }
