@@ -47,6 +47,8 @@ const FIRST_SUBSCRIBER: u64 = 1 << 32;
 /// batch of one receive call.
 const PACKETS_A_TURN: usize = 64;
 const BYTES_A_TURN: usize = 256 << 10;
+/// Number of changes of the configuration in one turn.
+const CHANGES_A_TURN: usize = 8;
 /// Largest number of datagrams that wait for room in the socket; more are dropped.
 const OUTBOX: usize = 4_096;
 /// Number of datagrams passed to the kernel at once, within a turn.
@@ -108,6 +110,8 @@ pub struct EventLoop<H, D, B> {
     /// Time at which the host is notified of a change of the network.
     news_due: Option<Instant>,
     moderation: Moderation,
+    /// Changes of the last reload.
+    changes: Option<reload::Changes>,
 }
 
 /// Pending work from the host's outputs, and its counters.
@@ -175,6 +179,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             next_wall: started,
             news_due: None,
             moderation: Moderation::default(),
+            changes: None,
         })
     }
 
@@ -206,6 +211,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         loop {
             self.catch_up()?;
             self.tell_time();
+            self.take_changes(CHANGES_A_TURN);
             self.flush()?;
             self.hear_of_paths();
             self.announce();
@@ -308,7 +314,8 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         let own = machine::earlier(own, self.news_due);
         let own = machine::earlier(own, Some(self.next_wall));
         let needs_flush = self.work.sockets.as_ref().is_some_and(Sockets::needs_flush);
-        let own = machine::earlier(own, needs_flush.then_some(Instant::ZERO));
+        let goes_on = needs_flush || self.changes.is_some();
+        let own = machine::earlier(own, goes_on.then_some(Instant::ZERO));
         let deadline = machine::earlier(self.host.poll_timeout(), own);
         self.work.counters.waits += 1;
         let mut found = Found::default();

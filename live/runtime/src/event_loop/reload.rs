@@ -6,10 +6,18 @@ use edges::bearer::DatagramBearer;
 use edges::clock;
 use edges::signals::Signal;
 use edges::tun::PacketDevice;
+use hosts::Input;
 
 use super::{CONTROL, EventLoop, FIRST_CLIENT, Stopped};
 use crate::host::DrivenHost;
 use crate::reloader::Reloader;
+
+/// Changes of a reload that the host has not got yet.
+pub(super) struct Changes {
+    inputs: std::vec::IntoIter<Input>,
+    number: u64,
+    report: String,
+}
 
 impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Handles the signals that have arrived; returns the one that ends the loop.
@@ -52,24 +60,44 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         let Some((number, done)) = reloader.and_then(Reloader::poll_done) else {
             return;
         };
-        let result = match done {
+        // If the one before is not complete, it is first.
+        self.take_changes(usize::MAX);
+        match done {
             Ok(reloaded) => {
                 if let Some(sockets) = &mut self.work.sockets {
                     sockets.set_destinations(reloaded.destinations);
                 }
-                for input in reloaded.inputs {
-                    self.tell(clock::monotonic(), input);
-                }
-                tracing::info!("reloaded: {}", reloaded.report);
-                Ok(reloaded.report)
+                self.changes = Some(Changes {
+                    inputs: reloaded.inputs.into_iter(),
+                    number,
+                    report: reloaded.report,
+                });
             }
             Err(error) => {
                 tracing::error!("not reloaded, nothing is changed: {error}");
-                Err(error)
+                self.report(number, Err(&error));
             }
+        }
+    }
+
+    /// Passes changes of a reload to the host, but no more than `most`, so that packets need not wait for long.
+    pub(super) fn take_changes(&mut self, most: usize) {
+        let Some(mut changes) = self.changes.take() else {
+            return;
         };
+        for input in changes.inputs.by_ref().take(most) {
+            self.tell(clock::monotonic(), input);
+        }
+        if changes.inputs.len() > 0 {
+            self.changes = Some(changes);
+            return;
+        }
+        tracing::info!("reloaded: {}", changes.report);
+        self.report(changes.number, Ok(&changes.report));
+    }
+
+    fn report(&mut self, number: u64, result: Result<&str, &str>) {
         if let Some(control) = &mut self.ports.control {
-            let result = result.as_deref().map_err(String::as_str);
             control.reloaded(number, &self.waiter, result);
         }
     }
