@@ -4,6 +4,7 @@
 compile_error!("the program has no planted bugs; `cargo xtask planted` builds what they need");
 
 mod bar;
+mod check;
 mod client;
 mod config;
 mod daemon;
@@ -19,6 +20,7 @@ mod links;
 mod log;
 mod mount;
 mod nfs;
+mod reload;
 mod signals;
 mod status;
 
@@ -34,6 +36,8 @@ Examples:
   lasthop keygen gateway.key                 make a key; prints the public key
   lasthop gateway --config gateway.toml      the wired end of the hop
   lasthop mobile --config mobile.toml        the mobile host
+  lasthop check gateway.toml                 validate a configuration
+  lasthop reload                             take a changed configuration without a restart
   lasthop status                             the state of the hop, at either end
   lasthop signals                            fades and hand-offs as they happen
   lasthop emulate --link l2-b80              a fading link between two interfaces
@@ -51,6 +55,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Check(check::Arguments),
     Gateway(daemon::GatewayArguments),
     Mobile(daemon::MobileArguments),
     Demo(demo::Arguments),
@@ -62,6 +67,7 @@ enum Command {
     #[command(hide = true)]
     NetworkHelper,
     Nfs(Box<nfs::Arguments>),
+    Reload(reload::Arguments),
     Signals(signals::Arguments),
     Status(status::Arguments),
     Sync(mount::SyncArguments),
@@ -70,6 +76,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome: Result<(), Failure> = match Arguments::parse().command {
+        Command::Check(arguments) => check::run(&arguments),
         Command::Gateway(arguments) => daemon::run_gateway(&arguments),
         Command::Mobile(arguments) => daemon::run_mobile(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
@@ -79,6 +86,7 @@ fn main() -> ExitCode {
         Command::Mount(arguments) => mount::run(&arguments),
         Command::NetworkHelper => daemon::run_helper(),
         Command::Nfs(arguments) => nfs::run(&arguments),
+        Command::Reload(arguments) => reload::run(&arguments),
         Command::Signals(arguments) => signals::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Sync(arguments) => mount::run_sync(&arguments),

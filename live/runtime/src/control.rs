@@ -11,10 +11,12 @@ use std::time::Duration;
 use edges::wait::{Interest, Waiter};
 use serde::de::DeserializeOwned;
 
+use crate::reloader::Reloader;
 use crate::socket_file::SocketFile;
 
-/// The query that a daemon supports.
+/// The queries that a daemon supports.
 const STATUS: &str = "status";
+const RELOAD: &str = "reload";
 /// Length of the longest query, in bytes.
 pub(crate) const LONGEST_QUESTION: usize = 64;
 /// Largest number of clients at the same time; a further one displaces the oldest.
@@ -23,6 +25,8 @@ const CLIENTS: usize = 8;
 const LONGEST_ANSWER: u64 = 1 << 20;
 /// Time that a daemon's reply may take.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Time that a reload may take: the system is changed for it, by programs.
+const RELOAD_PATIENCE: Duration = Duration::from_mins(1);
 
 /// A connected client.
 struct Client {
@@ -30,6 +34,8 @@ struct Client {
     question: Vec<u8>,
     /// Part of the reply still to be sent; `None` before the query is complete.
     answer: Option<Vec<u8>>,
+    /// Number of the reload whose result is the reply.
+    reload: Option<u64>,
     token: u64,
 }
 
@@ -66,19 +72,45 @@ impl Control {
                 stream,
                 question: Vec::new(),
                 answer: None,
+                reload: None,
                 token,
             });
         }
         Ok(())
     }
 
-    /// Continues with the client that has this token; `status` returns the reply.
-    pub(crate) fn serve(&mut self, token: u64, waiter: &Waiter, status: impl FnOnce() -> String) {
+    /// Replies to the clients that wait for a reload up to this number.
+    pub(crate) fn reloaded(&mut self, number: u64, waiter: &Waiter, result: Result<&str, &str>) {
+        let reply = match result {
+            Ok(report) => serde_json::json!({ "reloaded": report }),
+            Err(error) => serde_json::json!({ "error": error }),
+        };
+        let waits = |client: &&mut Client| client.reload.is_some_and(|wanted| wanted <= number);
+        let mut tokens = Vec::new();
+        for client in self.clients.iter_mut().filter(waits) {
+            client.reload = None;
+            client.reply(reply.to_string());
+            tokens.push(client.token);
+        }
+        for token in tokens {
+            self.serve(token, waiter, String::new, None);
+        }
+    }
+
+    /// Continues with the client that has this token; `status` returns the reply to a query for it, and `reloader` gets
+    /// requests to reload.
+    pub(crate) fn serve(
+        &mut self,
+        token: u64,
+        waiter: &Waiter,
+        status: impl FnOnce() -> String,
+        reloader: Option<&mut Reloader>,
+    ) {
         let Some(index) = self.clients.iter().position(|client| client.token == token) else {
             return;
         };
         let client = &mut self.clients[index];
-        let goes_on = client.advance(status);
+        let goes_on = client.advance(status, reloader);
         let waits_for_room = client.answer.is_some()
             && waiter
                 .modify(&client.stream, token, Interest::ReadableOrWritable)
@@ -93,7 +125,15 @@ impl Control {
 
 impl Client {
     /// Reads or writes what is possible now; returns false if nothing is left to do.
-    fn advance(&mut self, status: impl FnOnce() -> String) -> io::Result<bool> {
+    fn advance(
+        &mut self,
+        status: impl FnOnce() -> String,
+        reloader: Option<&mut Reloader>,
+    ) -> io::Result<bool> {
+        if self.reload.is_some() {
+            // It has nothing more to say, so it is gone.
+            return Ok(false);
+        }
         if self.answer.is_none() {
             let mut bytes = [0; LONGEST_QUESTION];
             let count = match self.stream.read(&mut bytes) {
@@ -105,12 +145,17 @@ impl Client {
             if !ended && self.question.len() < LONGEST_QUESTION {
                 return Ok(true);
             }
-            let answer = match self.question.trim_ascii() {
-                known if known == STATUS.as_bytes() => status(),
-                _ => r#"{"error":"unknown question; known: status"}"#.into(),
-            };
-            self.answer = Some(answer.into_bytes());
-            self.answer.iter_mut().for_each(|answer| answer.push(b'\n'));
+            match self.question.trim_ascii() {
+                known if known == STATUS.as_bytes() => self.reply(status()),
+                known if known == RELOAD.as_bytes() => {
+                    self.reload = reloader.map(Reloader::ask);
+                    if self.reload.is_some() {
+                        return Ok(true);
+                    }
+                    self.reply(r#"{"error":"this daemon has no configuration to reload"}"#.into());
+                }
+                _ => self.reply(r#"{"error":"unknown question; known: reload, status"}"#.into()),
+            }
         }
         let answer = self.answer.get_or_insert_default();
         while !answer.is_empty() {
@@ -120,6 +165,12 @@ impl Client {
             }
         }
         Ok(false)
+    }
+}
+
+impl Client {
+    fn reply(&mut self, line: String) {
+        self.answer = Some((line + "\n").into_bytes());
     }
 }
 
@@ -144,6 +195,24 @@ impl AsFd for Control {
 /// ended without a reply, `InvalidData` if the reply is not an `S`: another version's reply may lack a field.
 pub fn ask_status<S: DeserializeOwned>(path: &Path) -> io::Result<S> {
     ask(path, STATUS, Some(PATIENCE))
+}
+
+/// Has the daemon with the control socket at `path` reload its configuration; returns what has changed, or the daemon's
+/// error, after which nothing has.
+///
+/// # Errors
+/// Those of [`ask_status`].
+pub fn ask_reload(path: &Path) -> io::Result<Result<String, String>> {
+    let mut reply: serde_json::Value = ask(path, RELOAD, Some(RELOAD_PATIENCE))?;
+    let mut text = |field: &str| match reply[field].take() {
+        serde_json::Value::String(text) => Some(text),
+        _ => None,
+    };
+    match (text("reloaded"), text("error")) {
+        (Some(report), _) => Ok(Ok(report)),
+        (None, Some(error)) => Ok(Err(error)),
+        (None, None) => Err(io::ErrorKind::InvalidData.into()),
+    }
 }
 
 /// Queries the process with the control socket at `path`; waits for the reply for at most `patience`, or without a

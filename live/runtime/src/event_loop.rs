@@ -3,6 +3,7 @@
 mod carry;
 mod catch_up;
 mod paths;
+mod reload;
 mod status;
 
 use std::io;
@@ -11,7 +12,7 @@ use std::os::fd::AsFd;
 use carry::carry_out;
 use edges::bearer::{Arrival, Batch, DatagramBearer, NetworkChange};
 use edges::clock;
-use edges::signals::{Signal, Signals};
+use edges::signals::Signal;
 use edges::tun::PacketDevice;
 use edges::wait::{Interest, WOKEN, Waiter, Waker};
 use hosts::{Event, Input};
@@ -38,13 +39,16 @@ const NETWORK: u64 = 4;
 const ANNOUNCER: u64 = 5;
 const SOCKETS: u64 = 6;
 const FINDER: u64 = 7;
-const FIRST_CLIENT: u64 = 8;
+const RELOADER: u64 = 8;
+const FIRST_CLIENT: u64 = 9;
 const FIRST_SUBSCRIBER: u64 = 1 << 32;
 
 /// Share of the device in one turn: this number of packets, or this number of bytes. The share of the bearer is the
 /// batch of one receive call.
 const PACKETS_A_TURN: usize = 64;
 const BYTES_A_TURN: usize = 256 << 10;
+/// Number of changes of the configuration in one turn.
+const CHANGES_A_TURN: usize = 8;
 /// Largest number of datagrams that wait for room in the socket; more are dropped.
 const OUTBOX: usize = 4_096;
 /// Number of datagrams passed to the kernel at once, within a turn.
@@ -106,6 +110,8 @@ pub struct EventLoop<H, D, B> {
     /// Time at which the host is notified of a change of the network.
     news_due: Option<Instant>,
     moderation: Moderation,
+    /// Changes of the last reload.
+    changes: Option<reload::Changes>,
 }
 
 /// Pending work from the host's outputs, and its counters.
@@ -137,6 +143,7 @@ struct Found {
     bearer: bool,
     network: bool,
     sockets: bool,
+    signalled: bool,
     stopped: Option<Stopped>,
 }
 
@@ -158,6 +165,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         watch(ports.control.as_ref().map(|port| port as _), CONTROL)?;
         watch(ports.network.as_ref().map(|port| port as _), NETWORK)?;
         watch(ports.finder.as_ref().map(|port| port as _), FINDER)?;
+        watch(ports.reloader.as_ref().map(|port| port as _), RELOADER)?;
         let publisher = ports.announcer.as_ref().map(|port| &port.publisher as _);
         watch(publisher, ANNOUNCER)?;
         let started = clock::monotonic();
@@ -171,6 +179,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             next_wall: started,
             news_due: None,
             moderation: Moderation::default(),
+            changes: None,
         })
     }
 
@@ -202,6 +211,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         loop {
             self.catch_up()?;
             self.tell_time();
+            self.take_changes(CHANGES_A_TURN);
             self.flush()?;
             self.hear_of_paths();
             self.announce();
@@ -304,7 +314,8 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         let own = machine::earlier(own, self.news_due);
         let own = machine::earlier(own, Some(self.next_wall));
         let needs_flush = self.work.sockets.as_ref().is_some_and(Sockets::needs_flush);
-        let own = machine::earlier(own, needs_flush.then_some(Instant::ZERO));
+        let goes_on = needs_flush || self.changes.is_some();
+        let own = machine::earlier(own, goes_on.then_some(Instant::ZERO));
         let deadline = machine::earlier(self.host.poll_timeout(), own);
         self.work.counters.waits += 1;
         let mut found = Found::default();
@@ -314,7 +325,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 DEVICE => found.device = true,
                 SOCKETS => found.sockets = true,
                 BEARER => found.bearer |= ready.readable,
-                SIGNALS => found.stopped = self.ports.signals.as_mut().and_then(ending),
+                SIGNALS => found.signalled = true,
                 WOKEN => found.stopped = Some(Stopped::Woken),
                 NETWORK => found.network = true,
                 token => *asker = Some(token),
@@ -324,8 +335,12 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             match token {
                 ANNOUNCER | FIRST_SUBSCRIBER.. => self.listened(token)?,
                 FINDER => self.take_found()?,
+                RELOADER => self.take_reloaded(),
                 _ => self.answer(token)?,
             }
+        }
+        if found.signalled {
+            found.stopped = self.take_signals().or(found.stopped);
         }
         if found.network {
             self.hear_news()?;
@@ -460,28 +475,4 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             Ok(())
         }
     }
-
-    /// Accepts clients of the control socket, or continues with one.
-    fn answer(&mut self, token: u64) -> io::Result<()> {
-        let Some(mut control) = self.ports.control.take() else {
-            return Ok(());
-        };
-        if token == CONTROL {
-            control.accept(&self.waiter, FIRST_CLIENT)?;
-        } else {
-            // A status consists of numbers and text, so its conversion to JSON cannot fail.
-            let status = || serde_json::to_string(&self.status()).unwrap_or_default();
-            control.serve(token, &self.waiter, status);
-        }
-        self.ports.control = Some(control);
-        Ok(())
-    }
-}
-
-/// Returns the signal that ends the loop, if one arrived.
-fn ending(signals: &mut Signals) -> Option<Stopped> {
-    let ends = |signal: &Signal| signal.ends();
-    // All signals are taken, although only some end the loop.
-    let came: Vec<_> = signals.pending().filter(ends).collect();
-    came.first().map(|signal| Stopped::By(*signal))
 }

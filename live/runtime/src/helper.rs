@@ -1,8 +1,8 @@
 //! A helper process, which alone can configure the network once a daemon has dropped its privileges.
 //!
-//! It does two things only: it installs the diversion that it was started with, and at the daemon's end, also if the
-//! daemon was killed, it takes back all changes to the system. A request carries no data, so whoever controls a daemon
-//! gains nothing by one.
+//! It does three things only. It installs the diversion that it was started with. It reads the configuration again,
+//! which belongs to the operator, and adapts the system to it. At the daemon's end, also if the daemon was killed, it
+//! takes back all changes to the system. A request carries no data, so whoever controls a daemon gains nothing by one.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::privileges;
 
-/// Longest time for a diversion.
+/// Longest time for an answer.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 /// Folders of programs and their libraries, and what they read.
 const PROGRAMS: [&str; 8] = [
@@ -38,6 +38,29 @@ pub struct Charge {
     pub sockets: Vec<PathBuf>,
     /// The diversion that the daemon may request.
     pub diversion: Option<Diversion>,
+    /// The configuration that the daemon may request to read again.
+    pub configuration: PathBuf,
+    /// Its text when the daemon read it.
+    pub text: String,
+    /// Name of the link to the peers.
+    pub link: String,
+    /// The diversion that is installed, if there is one.
+    pub installed: Option<Diversion>,
+}
+
+/// The part of a helper that knows configurations.
+pub trait Reload {
+    /// Reads the configuration again, and checks it; returns all that the daemon needs of it.
+    ///
+    /// # Errors
+    /// A message for the user.
+    fn read(&mut self) -> Result<String, String>;
+
+    /// Adapts the system to the configuration that was read last.
+    ///
+    /// # Errors
+    /// A message for the user. The system is as before then, as far as possible.
+    fn apply(&mut self, undo: &mut UndoLog) -> Result<(), String>;
 }
 
 /// A request of the daemon. The end of its stream means [`Request::Undo`].
@@ -45,14 +68,21 @@ pub struct Charge {
 #[serde(rename_all = "snake_case")]
 enum Request {
     Divert,
+    Read,
+    Apply,
     Undo,
 }
+
+/// The answer to a request, with text if there is any.
+type Answer = Result<Option<String>, String>;
 
 /// The daemon's handle of its helper.
 #[derive(Debug)]
 pub struct Helper {
     stream: BufReader<UnixStream>,
     process: Child,
+    /// True if an answer was late: the next one would be taken for another request's.
+    is_late: bool,
 }
 
 impl Helper {
@@ -70,6 +100,7 @@ impl Helper {
         let mut helper = Self {
             stream: BufReader::new(own),
             process,
+            is_late: false,
         };
         let mut line = serde_json::to_vec(charge)?;
         line.push(b'\n');
@@ -84,7 +115,23 @@ impl Helper {
     /// # Errors
     /// The helper's error, or `WouldBlock` if it does not answer.
     pub fn divert(&mut self) -> io::Result<()> {
-        self.ask(Request::Divert)
+        self.ask(Request::Divert).map(drop)
+    }
+
+    /// Has the helper read the configuration again; returns the result of [`Reload::read`].
+    ///
+    /// # Errors
+    /// The helper's error, or `WouldBlock` if it does not answer.
+    pub fn read(&mut self) -> io::Result<String> {
+        self.ask(Request::Read).map(Option::unwrap_or_default)
+    }
+
+    /// Adapts the system to the configuration that was read last.
+    ///
+    /// # Errors
+    /// The helper's error, or `WouldBlock` if it does not answer.
+    pub fn apply(&mut self) -> io::Result<()> {
+        self.ask(Request::Apply).map(drop)
     }
 
     /// Takes back all changes to the system, and waits for the end of the helper.
@@ -95,33 +142,41 @@ impl Helper {
         self.stream.get_ref().set_read_timeout(None)?;
         let undone = self.ask(Request::Undo);
         self.process.wait()?;
-        undone
+        undone.map(drop)
     }
 
-    fn ask(&mut self, request: Request) -> io::Result<()> {
+    fn ask(&mut self, request: Request) -> io::Result<Option<String>> {
+        if self.is_late && request != Request::Undo {
+            let what =
+                "the process that configures the network does not answer; restart the daemon";
+            return Err(io::Error::new(io::ErrorKind::TimedOut, what));
+        }
         let mut line = serde_json::to_vec(&request)?;
         line.push(b'\n');
         self.stream.get_mut().write_all(&line)?;
         self.answer()
     }
 
-    fn answer(&mut self) -> io::Result<()> {
+    fn answer(&mut self) -> io::Result<Option<String>> {
         let mut line = String::new();
-        self.stream.read_line(&mut line)?;
+        let read = self.stream.read_line(&mut line);
+        self.is_late |= read.is_err();
+        read?;
         if line.is_empty() {
             let what = "the process that configures the network has ended";
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
         }
-        let answer: Result<(), String> = serde_json::from_str(&line)?;
+        let answer: Answer = serde_json::from_str(&line)?;
         answer.map_err(io::Error::other)
     }
 }
 
-/// Serves a daemon whose stream is `stream` until its end. Call it in a process with one thread.
+/// Serves a daemon whose stream is `stream` until its end; `reload` makes the part that knows configurations. Call it
+/// in a process with one thread.
 ///
 /// # Errors
 /// System errors, and changes that could not be taken back. The daemon gets them too.
-pub fn serve(stream: UnixStream) -> io::Result<()> {
+pub fn serve<R: Reload>(stream: UnixStream, reload: impl FnOnce(&Charge) -> R) -> io::Result<()> {
     protect_memory()?;
     // A signal to the whole group ends the daemon, and that ends the helper.
     let _signals = Signals::catch()?;
@@ -133,30 +188,33 @@ pub fn serve(stream: UnixStream) -> io::Result<()> {
     };
     // The kernel may make new inodes for kernel parameters, to which the rules would not apply, unless they are in use.
     let _in_use = WRITABLE.map(File::open);
+    let mut reload = reload(&charge);
     let undo = UndoLog::take_over(&charge.undo);
     let confined = confine(&charge);
     let begun = match (&undo, &confined) {
         (Err(error), _) => Err(error.to_string()),
         (_, Err(error)) => Err(error.to_string()),
-        (Ok(_), Ok(())) => Ok(()),
+        (Ok(_), Ok(())) => Ok(None),
     };
     answer(&mut stream, &begun);
-    let undo = undo.map_err(io::Error::other)?;
+    let mut undo = undo.map_err(io::Error::other)?;
     confined?;
     for line in lines {
         match line.ok().and_then(|line| serde_json::from_str(&line).ok()) {
             Some(Request::Divert) => {
                 let installed = charge.diversion.as_ref().map(Diversion::install);
-                let installed = installed.transpose().map(drop);
+                let installed = installed.transpose().map(|_| None);
                 answer(&mut stream, &installed.map_err(|error| error.to_string()));
             }
+            Some(Request::Read) => answer(&mut stream, &reload.read().map(Some)),
+            Some(Request::Apply) => answer(&mut stream, &reload.apply(&mut undo).map(|()| None)),
             Some(Request::Undo) | None => break,
         }
     }
     let undone = take_back(undo, &charge.sockets);
     answer(
         &mut stream,
-        &undone.as_ref().copied().map_err(ToString::to_string),
+        &undone.as_ref().map(|()| None).map_err(ToString::to_string),
     );
     undone.map_err(io::Error::other)
 }
@@ -165,12 +223,14 @@ pub fn serve(stream: UnixStream) -> io::Result<()> {
 fn confine(charge: &Charge) -> io::Result<()> {
     privileges::keep_network_administration()?;
     let folder = charge.undo.parent().unwrap_or(Path::new("/"));
+    // Editors replace the file, so the folder must be open.
+    let configured = charge.configuration.parent().unwrap_or(Path::new("/"));
     let write = WRITABLE.map(Path::new);
     let write: Vec<_> = write.into_iter().chain([folder]).collect();
     let files = Files {
+        read: &[configured],
         run: &PROGRAMS.map(Path::new),
         write: &write,
-        ..Files::default()
     };
     confine_files(&files).map(drop)
 }
@@ -186,7 +246,7 @@ fn take_back(undo: UndoLog, sockets: &[PathBuf]) -> Result<(), UndoError> {
 }
 
 /// Sends an answer. A daemon that is gone does not need it.
-fn answer(stream: &mut UnixStream, answer: &Result<(), String>) {
+fn answer(stream: &mut UnixStream, answer: &Answer) {
     if let Ok(mut line) = serde_json::to_vec(answer) {
         line.push(b'\n');
         let _ = stream.write_all(&line);

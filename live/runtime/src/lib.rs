@@ -21,6 +21,7 @@ mod lock;
 mod moderation;
 mod outbox;
 mod ports;
+mod reloader;
 mod socket_file;
 
 use lock::lock;
@@ -33,3 +34,4 @@ pub use finder::Finder;
 pub use host::DrivenHost;
 pub use outbox::Outbox;
 pub use ports::Ports;
+pub use reloader::{Reloaded, Reloader};

@@ -5,6 +5,7 @@ use edges::signals::Signals;
 
 use crate::control::Control;
 use crate::finder::Finder;
+use crate::reloader::Reloader;
 use crate::signals::Announcer;
 use crate::sockets::Sockets;
 use crate::supervisor::Supervisor;
@@ -29,6 +30,8 @@ pub struct Ports<D, B> {
     pub supervisor: Option<Supervisor>,
     /// Search for the address of a peer.
     pub finder: Option<Finder>,
+    /// Reloading of the configuration; without it SIGHUP ends the loop.
+    pub reloader: Option<Reloader>,
 }
 
 impl<D, B> Ports<D, B> {
@@ -44,6 +47,7 @@ impl<D, B> Ports<D, B> {
             sockets: None,
             supervisor: None,
             finder: None,
+            reloader: None,
         }
     }
 }

@@ -49,13 +49,22 @@ pub(crate) struct Consensus {
 }
 
 impl Consensus {
-    pub(crate) fn new(destinations: usize) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
-            news: vec![Destination::default(); destinations],
+            news: Vec::new(),
             recent: BTreeSet::new(),
-            known: Vec::with_capacity(destinations),
+            known: Vec::new(),
             agreed: None,
         }
+    }
+
+    /// Adds a destination, or removes all that is known of it.
+    pub(crate) fn renew(&mut self, destination: usize) {
+        if self.news.len() <= destination {
+            self.news.resize(destination + 1, Destination::default());
+        }
+        self.news[destination] = Destination::default();
+        self.recent.remove(&destination);
     }
 
     /// Returns the agreed measurement.
@@ -130,7 +139,8 @@ mod tests {
     }
 
     fn after(news: &[(usize, u64, u64, bool)]) -> Option<Measured> {
-        let mut consensus = Consensus::new(4);
+        let mut consensus = Consensus::new();
+        (0..4).for_each(|destination| consensus.renew(destination));
         for (destination, milliseconds, megabits, is_settled) in news {
             let now = Instant::from_millis(*milliseconds);
             consensus.sent(*destination, Bytes::kibi(8));

@@ -1,6 +1,6 @@
 //! One air that several destinations share.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use machine::Machine;
 use scheduler::{Cause, Config, Destination, Input, Outcome, Output, Scheduler, Waiting};
@@ -27,12 +27,18 @@ pub struct SharedAir {
     offered: bool,
     /// Number of bytes sent so far.
     used: u64,
+    /// Places of the destinations in `lines`, which are their numbers in the scheduler.
+    places: BTreeMap<usize, usize>,
     lines: Vec<DestinationState>,
+    /// Places of destinations that have left.
+    free: Vec<usize>,
 }
 
 /// State of one destination.
 #[derive(Debug, Default)]
 struct DestinationState {
+    /// Number of the destination.
+    number: usize,
     /// Waiting bytes with the time at which they came, oldest first.
     came: VecDeque<(Instant, u64)>,
     bytes: u64,
@@ -94,37 +100,79 @@ impl DestinationState {
 }
 
 impl SharedAir {
-    /// Creates an air with one destination for each weight.
-    pub fn new(config: &Config, weights: &[u16]) -> Self {
-        let mut scheduler = Scheduler::new(config);
-        for (destination, weight) in (0..=u16::MAX).map(Destination).zip(weights.iter().copied()) {
-            let join = Input::Join {
-                destination,
-                weight,
-            };
-            scheduler.handle_input(Instant::ZERO, join);
-        }
+    /// Creates an air without destinations.
+    pub fn new(config: &Config) -> Self {
         Self {
             pacer: Pacer::default(),
-            scheduler,
-            consensus: Consensus::new(weights.len()),
+            scheduler: Scheduler::new(config),
+            consensus: Consensus::new(),
             halved: Instant::ZERO,
             offered: false,
             used: 0,
-            lines: weights
-                .iter()
-                .map(|_| DestinationState::default())
-                .collect(),
+            places: BTreeMap::new(),
+            lines: Vec::new(),
+            free: Vec::new(),
         }
+    }
+
+    /// Adds a destination, or changes its weight; returns false if there are 65,536 already.
+    pub fn join(&mut self, now: Instant, destination: usize, weight: u16) -> bool {
+        let Some(place) = self.place(destination).or_else(|| self.occupy(destination)) else {
+            return false;
+        };
+        let destination = Destination(place as u16);
+        let join = Input::Join {
+            destination,
+            weight,
+        };
+        self.scheduler.handle_input(now, join);
+        true
+    }
+
+    /// Returns the place of a new destination, if there is one.
+    fn occupy(&mut self, destination: usize) -> Option<usize> {
+        let place = self.free.pop().unwrap_or(self.lines.len());
+        u16::try_from(place).ok()?;
+        let line = DestinationState {
+            number: destination,
+            // It has used nothing of what was sent before it joined.
+            seen: self.used,
+            ..DestinationState::default()
+        };
+        match self.lines.get_mut(place) {
+            Some(free) => *free = line,
+            None => self.lines.push(line),
+        }
+        self.places.insert(destination, place);
+        self.consensus.renew(place);
+        Some(place)
+    }
+
+    /// Removes a destination.
+    pub fn leave(&mut self, now: Instant, destination: usize) {
+        let Some(place) = self.places.remove(&destination) else {
+            return;
+        };
+        self.consensus.renew(place);
+        self.lines[place] = DestinationState::default();
+        self.free.push(place);
+        let left = Input::Leave(Destination(place as u16));
+        self.scheduler.handle_input(now, left);
+    }
+
+    /// Returns the place of a destination.
+    fn place(&self, destination: usize) -> Option<usize> {
+        self.places.get(&destination).copied()
     }
 
     /// Returns the status of a destination.
     pub fn status(&self, now: Instant, destination: usize) -> Option<AirStatus> {
-        let line = self.lines.get(destination)?;
+        let place = self.place(destination)?;
+        let line = self.lines.get(place)?;
         let all: u64 = self.lines.iter().map(|line| line.airtime.as_nanos()).sum();
         let oldest = line.came.front();
         Some(AirStatus {
-            scheduling: self.scheduler.status(Destination(destination as u16))?,
+            scheduling: self.scheduler.status(Destination(place as u16))?,
             airtime_share: Probability::ratio(line.airtime.as_nanos(), all.max(1)),
             queue_delay: oldest.map_or(Duration::ZERO, |(came, _)| now.since(*came)),
         })
@@ -137,21 +185,21 @@ impl SharedAir {
 
     /// Records what a destination has measured on the air.
     pub fn learned(&mut self, now: Instant, destination: usize, air: &Air) {
-        if let Some(measured) = air.measured() {
-            self.consensus.told(now, destination, measured);
+        if let (Some(place), Some(measured)) = (self.place(destination), air.measured()) {
+            self.consensus.told(now, place, measured);
         }
     }
 
     /// Sets the number of bytes that wait for a destination. It may want a turn without any, for repairs, or want none
     /// with some, while its channel is only probed.
     pub fn waits(&mut self, now: Instant, destination: usize, queued: Bytes, wanted: bool) {
-        let Some(line) = self.lines.get_mut(destination) else {
+        let Some(place) = self.place(destination) else {
             return;
         };
-        let oldest = line.waits(now, queued.get());
+        let oldest = self.lines[place].waits(now, queued.get());
         let bytes = queued;
         let waiting = wanted.then_some(Waiting { bytes, oldest });
-        let destination = Destination(destination as u16);
+        let destination = Destination(place as u16);
         let queue = Input::Queue {
             destination,
             waiting,
@@ -171,9 +219,11 @@ impl SharedAir {
     }
 
     fn ended(&mut self, now: Instant, destination: usize, outcome: Outcome) {
-        let destination = Destination(destination as u16);
+        let Some(place) = self.place(destination) else {
+            return;
+        };
         let ended = Input::Outcome {
-            destination,
+            destination: Destination(place as u16),
             outcome,
         };
         self.scheduler.handle_input(now, ended);
@@ -195,11 +245,10 @@ impl SharedAir {
             }
         };
         self.offered = false;
-        let destination = usize::from(destination.0);
-        let line = self.lines.get_mut(destination)?;
+        let line = self.lines.get_mut(usize::from(destination.0))?;
         let elsewhere = Bytes::new(self.used - std::mem::replace(&mut line.seen, self.used));
         Some(Turn {
-            destination,
+            destination: line.number,
             bytes,
             elsewhere,
         })
@@ -209,7 +258,10 @@ impl SharedAir {
     pub fn spent(&mut self, now: Instant, destination: usize, bytes: Bytes, rate: BitRate) {
         self.pacer.spent(now, bytes, rate);
         self.used += bytes.get();
-        self.consensus.sent(destination, bytes);
+        let Some(place) = self.place(destination) else {
+            return;
+        };
+        self.consensus.sent(place, bytes);
         let airtime = rate.time_for(bytes);
         if now.since(self.halved) > HALVED {
             self.halved = now;
@@ -217,12 +269,11 @@ impl SharedAir {
                 .iter_mut()
                 .for_each(|line| line.airtime = line.airtime / 2);
         }
-        if let Some(line) = self.lines.get_mut(destination) {
-            line.seen += bytes.get();
-            line.airtime += airtime;
-        }
+        let line = &mut self.lines[place];
+        line.seen += bytes.get();
+        line.airtime += airtime;
         let sent = Input::Sent {
-            destination: Destination(destination as u16),
+            destination: Destination(place as u16),
             airtime,
         };
         self.scheduler.handle_input(now, sent);

@@ -4,7 +4,7 @@ use association::Association;
 use machine::{Deadlines, Machine, earlier};
 use units::Instant;
 
-use crate::peer::Peer;
+use crate::peers::Peers;
 
 /// Number of peers whose deadlines are read from their associations each time.
 const BUSY: usize = 4;
@@ -38,7 +38,7 @@ impl PeerDeadlines {
     }
 
     /// Marks a peer as busy. Every change of an association must be followed by this call.
-    pub(crate) fn touch(&mut self, index: usize, peers: &[Peer]) {
+    pub(crate) fn touch(&mut self, index: usize, peers: &Peers) {
         if self.busy.contains(&index) {
             return;
         }
@@ -52,11 +52,25 @@ impl PeerDeadlines {
         self.busy.push(index);
     }
 
+    /// Removes all deadlines of a peer.
+    pub(crate) fn remove(&mut self, index: usize) {
+        self.busy.retain(|busy| *busy != index);
+        for deadlines in [
+            &mut self.acts,
+            &mut self.acknowledges,
+            &mut self.wants,
+            &mut self.tries,
+            &mut self.challenges,
+        ] {
+            deadlines.clear(index);
+        }
+    }
+
     /// Returns the time when the first association acts.
-    pub(crate) fn acts_at(&self, peers: &[Peer]) -> Option<Instant> {
+    pub(crate) fn acts_at(&self, peers: &Peers) -> Option<Instant> {
         let busy = self.of_busy(peers, Machine::poll_timeout);
         let first = earlier(self.acts.first(), busy.min());
-        let all = || peers.iter().map(|peer| &peer.association);
+        let all = || peers.iter().map(|(_, peer)| &peer.association);
         debug_assert_eq!(
             first,
             all().filter_map(Machine::poll_timeout).min(),
@@ -66,13 +80,13 @@ impl PeerDeadlines {
     }
 
     /// Returns the time when the first peer may acknowledge.
-    pub(crate) fn acknowledges_from(&self, peers: &[Peer]) -> Option<Instant> {
+    pub(crate) fn acknowledges_from(&self, peers: &Peers) -> Option<Instant> {
         let busy = self.of_busy(peers, Association::acknowledges_from);
         earlier(self.acknowledges.first(), busy.min())
     }
 
     /// Returns the time when the first peer wants to send, without those that do by `since`, if it is given.
-    pub(crate) fn wants_from(&self, peers: &[Peer], since: Option<Instant>) -> Option<Instant> {
+    pub(crate) fn wants_from(&self, peers: &Peers, since: Option<Instant>) -> Option<Instant> {
         let busy = self.of_busy(peers, Association::grant_wanted_from);
         let busy = busy.filter(|from| since.is_none_or(|since| *from > since));
         let others = match since {
@@ -83,7 +97,7 @@ impl PeerDeadlines {
     }
 
     /// Adds the peers whose associations act now to `acting`, in their order.
-    pub(crate) fn acting(&self, now: Instant, peers: &[Peer], acting: &mut Vec<usize>) {
+    pub(crate) fn acting(&self, now: Instant, peers: &Peers, acting: &mut Vec<usize>) {
         let acts = |index: &usize| {
             let due = peers[*index].association.poll_timeout();
             due.is_some_and(|due| due <= now)
@@ -101,7 +115,7 @@ impl PeerDeadlines {
 
     fn of_busy(
         &self,
-        peers: &[Peer],
+        peers: &Peers,
         deadline: impl Fn(&Association) -> Option<Instant>,
     ) -> impl Iterator<Item = Instant> {
         let busy = self.busy.iter();

@@ -1,5 +1,6 @@
 //! The configuration of a host.
 
+use std::fmt;
 use std::net::IpAddr;
 
 use session::{PresharedKey, PrivateKey, PublicKey};
@@ -48,24 +49,20 @@ impl Config {
     /// Returns the least [`Config::memory`]: a floor for each peer, with the buffers of snoop and of streams where
     /// they may be used.
     pub fn memory_least(&self) -> Bytes {
-        let streams = self.streams.map_or(Bytes::ZERO, StreamLimits::memory_most);
-        let each = self.peers.iter().map(|peer| {
-            let method = match peer.tcp {
-                TcpTerms::Choose(method) => method,
-                TcpTerms::Follow => TcpMethod::Snoop,
-            };
-            let streams = match peer.split {
-                SplitTerms::Never => Bytes::ZERO,
-                SplitTerms::Choose(_) | SplitTerms::Follow => streams,
-            };
-            leases::FLOOR + caps::BESIDE + method.memory_most(self.snoop_cache) + streams
-        });
-        each.fold(Bytes::ZERO, |sum, peer| sum + peer)
+        memory_least(&self.peers, self.streams, self.snoop_cache)
     }
 }
 
-/// Configuration of a peer. It may hold a secret and so has no `Debug`.
-#[derive(Clone)]
+/// Returns the least [`Config::memory`] with these peers, limits on the streams of each, and limit on snoop's cache.
+pub fn memory_least(peers: &[Peer], streams: Option<StreamLimits>, snoop_cache: Bytes) -> Bytes {
+    let streams = streams.map_or(Bytes::ZERO, StreamLimits::memory_most);
+    let peers = peers.iter();
+    let each = peers.map(|peer| peer.memory_least(streams, snoop_cache));
+    each.fold(Bytes::ZERO, |sum, peer| sum + peer)
+}
+
+/// Configuration of a peer. Its public key is its identity. It may hold a secret, which `Debug` does not show.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Peer {
     /// Name that the operator gave it.
     pub name: String,
@@ -86,4 +83,37 @@ pub struct Peer {
     pub caps: Caps,
     /// Its weight among the peers that share an air: twice the weight gives twice the share, if shares are given.
     pub weight: u16,
+}
+
+impl Peer {
+    /// Returns the memory that it needs at least, if its streams and snoop's cache may hold this much.
+    pub(crate) fn memory_least(&self, streams: Bytes, snoop_cache: Bytes) -> Bytes {
+        let method = match self.tcp {
+            TcpTerms::Choose(method) => method,
+            TcpTerms::Follow => TcpMethod::Snoop,
+        };
+        let streams = match self.split {
+            SplitTerms::Never => Bytes::ZERO,
+            SplitTerms::Choose(_) | SplitTerms::Follow => streams,
+        };
+        leases::FLOOR + caps::BESIDE + method.memory_most(snoop_cache) + streams
+    }
+
+    /// Returns true if these settings can take the place of `former` ones while the peer is connected. The others are
+    /// agreed on in the handshake, or shape what exists since then.
+    pub(crate) fn continues(&self, former: &Self) -> bool {
+        let as_before = Self {
+            prefixes: former.prefixes.clone(),
+            weight: former.weight,
+            ..self.clone()
+        };
+        as_before == *former
+    }
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, public) = (&self.name, &self.public);
+        write!(formatter, "Peer {{ name: {name:?}, public: {public}, .. }}")
+    }
 }

@@ -8,6 +8,8 @@ use signals::Change;
 use units::Duration;
 use wire::address::HopAddress;
 
+use crate::AdmitError;
+
 /// An event of a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
@@ -67,6 +69,17 @@ pub enum EventKind {
         /// The requested destination.
         to: SocketAddr,
     },
+    /// This host has a new peer.
+    Admitted,
+    /// The peer has other settings.
+    Changed {
+        /// True if both ends begin anew for that.
+        anew: bool,
+    },
+    /// The peer is no peer of this host any more.
+    Revoked,
+    /// The peer cannot be added, or cannot have its new settings.
+    NotAdmitted(AdmitError),
     /// The peer does not support the chosen profile of streams, so split TCP uses the kernel's TCP on the hop.
     StreamsRefused,
 }
@@ -76,7 +89,9 @@ impl EventKind {
     pub fn change(&self) -> Option<Change> {
         match *self {
             Self::Established { fresh } => Some(Change::Connected { fresh }),
-            Self::Left | Self::Expired => Some(Change::Expired),
+            Self::Left | Self::Expired | Self::Revoked | Self::Changed { anew: true } => {
+                Some(Change::Expired)
+            }
             Self::FadeBegan => Some(Change::FadeBegan),
             Self::FadeEnded { lasted, kept } => Some(Change::FadeEnded { lasted, kept }),
             Self::HandoffBegan => Some(Change::HandoffBegan),
@@ -86,6 +101,9 @@ impl EventKind {
             | Self::Moved { .. }
             | Self::TcpRefused { .. }
             | Self::ForeignRequest { .. }
+            | Self::Admitted
+            | Self::Changed { anew: false }
+            | Self::NotAdmitted(_)
             | Self::StreamsRefused => None,
         }
     }
@@ -129,6 +147,16 @@ impl fmt::Display for Event {
                 "{peer}: it requested a connection to {to}, which is no inner address of this host, and was refused; \
                  no gateway of ours does that, so check whose this one is"
             ),
+            EventKind::Admitted => write!(formatter, "{peer}: may connect from now on"),
+            EventKind::Changed { anew: false } => write!(formatter, "{peer}: has new settings"),
+            EventKind::Changed { anew: true } => {
+                write!(
+                    formatter,
+                    "{peer}: has new settings, and connects anew with them"
+                )
+            }
+            EventKind::Revoked => write!(formatter, "{peer}: revoked"),
+            EventKind::NotAdmitted(error) => write!(formatter, "{peer}: not admitted: {error}"),
             EventKind::StreamsRefused => write!(
                 formatter,
                 "{peer}: it does not take streams by MTCP (its version does not know them, or it has no `nft`); \

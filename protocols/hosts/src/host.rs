@@ -1,5 +1,6 @@
 //! The state machine of a host.
 
+mod members;
 mod presence;
 mod reach;
 mod receive;
@@ -24,10 +25,13 @@ use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::agenda::PeerDeadlines;
 use crate::leases::{self, Leases};
-use crate::peer::{Bearer, Peer};
+use crate::peer::Bearer;
+use crate::peers::Peers;
 use crate::route::Routes;
 use crate::sharing::Sharing;
 use crate::streams::StreamMaker;
+pub use members::AdmitError;
+
 use crate::{Caps, Config, Event, EventKind, Input, Output, Role};
 
 const TAG: usize = DATA_OVERHEAD_BYTES - DATA_HEADER_BYTES;
@@ -41,7 +45,7 @@ pub enum HostError {
         /// The peer's name.
         name: String,
         /// The error.
-        cause: session::PeerError,
+        cause: AdmitError,
     },
     /// The limits on streams are not valid.
     #[error(transparent)]
@@ -49,16 +53,13 @@ pub enum HostError {
     /// The memory for all peers is too little.
     #[error("the peers need {0} of memory at least")]
     Memory(Bytes),
-    /// There are too many peers.
-    #[error("too many peers: at most 65,535")]
-    TooMany,
 }
 
 /// A mobile host or a gateway.
 pub struct Host {
     pub(crate) role: Role,
     pub(crate) endpoint: Endpoint,
-    pub(crate) peers: Vec<Peer>,
+    pub(crate) peers: Peers,
     /// The splitter, if TCP is split.
     pub(crate) splitter: Option<Splitter<Chunks>>,
     /// The air, if peers share one; otherwise each has its own.
@@ -85,7 +86,10 @@ impl Host {
     /// Returns a host at rest. `entropy` must be unpredictable in a live process. It starts with the first
     /// [`Input::Wall`], which gives it the time.
     pub fn new(config: Config, mut entropy: Box<dyn Entropy>) -> Result<Self, HostError> {
-        let leases = Leases::of(&config)?;
+        let least = config.memory_least();
+        if config.memory.is_some_and(|given| given < least) {
+            return Err(HostError::Memory(least));
+        }
         let maker = |limits| StreamMaker::new(limits, &mut *entropy);
         let streams = config.streams.map(maker).transpose()?;
         let settings = session::Config {
@@ -93,63 +97,41 @@ impl Host {
             wall_clock_at_origin: 0,
             limits: session::Limits::default(),
         };
-        let mut endpoint = Endpoint::new(settings, entropy);
-        let role = match config.role {
-            Role::Mobile => session::Role::Initiator,
-            Role::Gateway => session::Role::Responder,
-        };
-        let bearer = Bearer {
-            mtu: config.bearer_mtu,
-            rate: config.rate,
+        let mobiles = config.split.iter().flat_map(|split| &split.mobiles);
+        let scopes: Vec<_> = mobiles.map(|mobile| (mobile.peer, mobile.scope)).collect();
+        let mut host = Self {
             role: config.role,
-            snoop_cache: config.snoop_cache,
-            is_shared: config.shared_air.is_some(),
-            lease: config.memory.map(|_| leases::FLOOR),
-            streams,
-        };
-        let (mut peers, mut routes, mut weights) = (Vec::new(), Routes::default(), Vec::new());
-        for (index, mut peer) in config.peers.into_iter().enumerate() {
-            let settings = session::PeerConfig {
-                public_key: peer.public,
-                preshared_key: peer.preshared.take(),
-                role,
-                features: peer.tcp.features() | peer.split.features(),
-            };
-            let id = endpoint
-                .add_peer(settings)
-                .map_err(|cause| HostError::Peer {
-                    name: peer.name.clone(),
-                    cause,
-                })?;
-            routes.identify(id, index);
-            for (network, length) in &peer.prefixes {
-                routes.add(*network, *length, index);
-            }
-            weights.push(peer.weight);
-            peers.push(Peer::new(peer, id, &bearer));
-        }
-        if peers.len() > usize::from(u16::MAX) {
-            return Err(HostError::TooMany);
-        }
-        let mut agenda = PeerDeadlines::default();
-        for (index, peer) in peers.iter().enumerate() {
-            agenda.note(index, &peer.association);
-        }
-        let sharing = config.shared_air.map(|air| Sharing::new(&air, &weights));
-        Ok(Self {
-            role: config.role,
-            leases,
-            endpoint,
+            leases: config.memory.map(Leases::new),
+            endpoint: Endpoint::new(settings, entropy),
             splitter: config.split.map(Splitter::new),
-            sharing,
-            peers,
-            routes,
-            agenda,
-            bearer,
+            sharing: config.shared_air.as_ref().map(Sharing::new),
+            peers: Peers::default(),
+            routes: Routes::default(),
+            agenda: PeerDeadlines::default(),
+            bearer: Bearer {
+                mtu: config.bearer_mtu,
+                rate: config.rate,
+                role: config.role,
+                snoop_cache: config.snoop_cache,
+                is_shared: config.shared_air.is_some(),
+                lease: config.memory.map(|_| leases::FLOOR),
+                streams,
+            },
             outputs: VecDeque::new(),
             counts: Counts::default(),
             begun: false,
-        })
+        };
+        for peer in config.peers {
+            let name = peer.name.clone();
+            let failed = |cause| HostError::Peer { name, cause };
+            host.add(Instant::ZERO, peer, None).map_err(failed)?;
+        }
+        for (index, scope) in scopes {
+            if let Some(peer) = host.peers.get_mut(index) {
+                peer.streams.scope = Some(scope);
+            }
+        }
+        Ok(host)
     }
 
     /// Sets the wall clock; a mobile host begins to connect.
@@ -158,7 +140,7 @@ impl Host {
             .set_wall_clock_at_origin(wall.saturating_sub(now.as_nanos()));
         if self.role == Role::Mobile && !self.begun {
             self.begun = true;
-            for peer in &self.peers {
+            for (_, peer) in self.peers.iter() {
                 // Only a responder or an unknown peer is refused, and these peers are neither.
                 let _ = self.endpoint.connect(now, peer.id);
             }
@@ -193,7 +175,7 @@ impl Host {
         };
         let peer = &mut self.peers[index];
         let wanted = peer.association.memory_wanted(more);
-        let most = peer.caps.memory.max(Caps::MEMORY_LEAST);
+        let most = peer.settings.caps.memory.max(Caps::MEMORY_LEAST);
         if let Some(lease) = leases.renew(index, wanted, most) {
             let input = association::Input::Memory(lease);
             peer.association.handle_input(now, input);
@@ -201,7 +183,7 @@ impl Host {
     }
 
     pub(crate) fn announce(&mut self, index: usize, kind: EventKind) {
-        let peer = self.peers[index].name.clone();
+        let peer = self.peers[index].settings.name.clone();
         self.outputs.push_back(Output::Event(Event { peer, kind }));
     }
 
@@ -214,7 +196,7 @@ impl Host {
                     route,
                     datagram,
                 } => {
-                    let index = self.routes.index_of(peer);
+                    let index = self.peers.index_of(peer);
                     let to = match route {
                         Route::Reply => from,
                         Route::Peer => index.and_then(|index| self.peers[index].endpoint),
@@ -266,7 +248,7 @@ impl Host {
             session::Event::Left { peer } => (peer, EventKind::Left, 0),
             session::Event::Expired { peer } => (peer, EventKind::Expired, 0),
         };
-        let Some(index) = self.routes.index_of(id) else {
+        let Some(index) = self.peers.index_of(id) else {
             return;
         };
         let is_fresh = kind == (EventKind::Established { fresh: true });
@@ -304,13 +286,13 @@ impl Host {
         from: Option<HopAddress>,
     ) -> Option<EventKind> {
         let peer = &mut self.peers[index];
-        let method = peer.terms.tcp.agreed(features);
-        let profile = peer.terms.split.agreed(features);
+        let method = peer.settings.tcp.agreed(features);
+        let profile = peer.settings.split.agreed(features);
         let streams = self.bearer.streams.zip(profile);
         let place = peer.endpoint.or(from);
-        let mut fresh = self.bearer.association(place, method, &peer.caps);
+        let mut fresh = self.bearer.association(place, method, &peer.settings.caps);
         if let Some((maker, profile)) = streams {
-            let name = format!("{}/{}", peer.name, peer.terms.life);
+            let name = format!("{}/{}", peer.settings.name, peer.streams.life);
             fresh = maker.equip(fresh, profile, &name);
         }
         peer.association = fresh.after(&mut peer.association);
@@ -318,10 +300,10 @@ impl Host {
         if let Some(leases) = &mut self.leases {
             leases.end(index);
         }
-        let refused = match peer.terms.tcp.refused(method) {
+        let refused = match peer.settings.tcp.refused(method) {
             Some(chosen) => Some(EventKind::TcpRefused { chosen }),
             None => peer
-                .terms
+                .settings
                 .split
                 .is_refused(profile)
                 .then_some(EventKind::StreamsRefused),
@@ -420,6 +402,13 @@ impl Machine for Host {
             Input::LinkUp => self.link_up(now),
             Input::Path { to, news } => self.path_reported(now, to, news),
             Input::Leave => self.leave(now),
+            Input::Admit { peer, scope } => self.admit(now, *peer, scope),
+            Input::Revoke(key) => self.revoke(now, &key),
+            Input::Memory(total) => {
+                if let Some(leases) = &mut self.leases {
+                    leases.set_total(total);
+                }
+            }
         }
         self.follow_sessions(now, None);
         self.settle(now);

@@ -13,6 +13,7 @@ mod host;
 mod leases;
 mod path;
 mod peer;
+mod peers;
 mod presence;
 mod reach;
 mod route;
@@ -26,17 +27,18 @@ mod verdict;
 pub use association::Profile;
 pub use association::TcpMethod;
 pub use caps::Caps;
-pub use config::{Config, Peer, Role};
+pub use config::{Config, Peer, Role, memory_least};
 pub use event::{Event, EventKind};
-pub use host::{Host, HostError};
+pub use host::{AdmitError, Host, HostError};
 pub use pathmtu::Config as BearerMtu;
 pub use presence::Registration;
 use redirector::Chunks;
+use session::PublicKey;
 pub use split::{Cause, Choice, HopCondition, Scope, SplitStatus, SystemEvent, SystemRequest};
 pub use status::{PeerStatus, Status};
 pub use streams::StreamLimits;
 pub use terms::{SplitTerms, TcpTerms};
-use units::Instant;
+use units::{Bytes, Instant};
 pub use verdict::{Limit, LimitedBy, Reach, VerdictInputs};
 use wire::address::HopAddress;
 use wire::ip::Ecn;
@@ -70,7 +72,7 @@ pub enum Input {
     Unreachable(HopAddress),
     /// The answer to [`Output::Seek`]: an address where the peer may be.
     Found {
-        /// Index of the peer, as in the request.
+        /// Number of the peer, as in the request. It is ignored if that peer was revoked.
         peer: usize,
         /// Address where it may be.
         at: HopAddress,
@@ -86,6 +88,18 @@ pub enum Input {
         /// The report.
         news: PathReport,
     },
+    /// Another peer, or other settings of the peer that has this public key. The result comes as an event:
+    /// [`EventKind::Admitted`], [`EventKind::Changed`], or [`EventKind::NotAdmitted`], which changes nothing.
+    Admit {
+        /// The peer.
+        peer: Box<Peer>,
+        /// Connections of it that are split, if any are.
+        scope: Option<Scope>,
+    },
+    /// The peer with this public key is no peer any more. It gets a goodbye, and is a stranger from then on.
+    Revoke(PublicKey),
+    /// Most memory for all peers together from now on, if it is limited.
+    Memory(Bytes),
     /// This host is about to stop: it notifies its peers and forgets them.
     Leave,
 }
@@ -118,7 +132,7 @@ pub enum Output {
     /// A peer has not answered for some seconds: resolve its name again. The request comes at most every ten seconds,
     /// and less and less often.
     Seek {
-        /// Index of the peer in the configuration.
+        /// Number of the peer: peers are numbered as they are added, from 0 on, and no number is used again.
         peer: usize,
     },
     /// An event for the log.

@@ -26,7 +26,7 @@ impl Host {
 
     /// Reports to all associations that this host may have moved.
     pub(crate) fn paths_may_have_moved(&mut self, now: Instant) {
-        for index in 0..self.peers.len() {
+        for index in self.peers.indices() {
             self.tell_path(now, index, PathNews::Uncertain);
         }
     }
@@ -39,7 +39,7 @@ impl Host {
                 PathNews::Refused(length.saturating_sub(DATA_OVERHEAD_BYTES))
             }
         };
-        for index in 0..self.peers.len() {
+        for index in self.peers.indices() {
             if self.peers[index].endpoint == Some(to) {
                 self.tell_path(now, index, news);
             }

@@ -15,7 +15,7 @@ use crate::reach::Reach;
 use crate::search::Search;
 use crate::streams::StreamMaker;
 use crate::verdict::{HopState, Limit, Signs, VerdictInputs};
-use crate::{BearerMtu, Caps, Choice, HopCondition, Profile, Role, Scope, SplitTerms, TcpTerms};
+use crate::{BearerMtu, Caps, Choice, HopCondition, Profile, Role, Scope};
 
 const UDP: usize = 8;
 const IPV4: usize = 20;
@@ -39,7 +39,7 @@ pub(crate) struct Bearer {
 /// One peer of a host.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    pub(crate) name: String,
+    pub(crate) settings: crate::Peer,
     pub(crate) id: PeerId,
     pub(crate) endpoint: Option<HopAddress>,
     pub(crate) association: Association,
@@ -49,15 +49,14 @@ pub(crate) struct Peer {
     pub(crate) moving: Option<HandOff>,
     pub(crate) signs: Signs,
     pub(crate) packets_refused: u64,
-    pub(crate) caps: Caps,
-    pub(crate) terms: Terms,
+    pub(crate) streams: Streams,
 }
 
-/// Terms between this host and a peer for TCP.
-#[derive(Debug)]
-pub(crate) struct Terms {
-    pub(crate) tcp: TcpTerms,
-    pub(crate) split: SplitTerms,
+/// Streams of split TCP between this host and a peer.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    /// Connections of it that are split, if any are.
+    pub(crate) scope: Option<Scope>,
     /// Profile of its streams, if it has any.
     pub(crate) profile: Option<Profile>,
     /// Number of times that it started anew.
@@ -74,28 +73,22 @@ pub(crate) struct HandOff {
 
 impl Peer {
     /// Returns a peer from which nothing has been received.
-    pub(crate) fn new(config: crate::Peer, id: PeerId, bearer: &Bearer) -> Self {
-        let mut association = bearer.association(config.endpoint, TcpMethod::Arq, &config.caps);
+    pub(crate) fn new(now: Instant, settings: crate::Peer, id: PeerId, bearer: &Bearer) -> Self {
+        let mut association = bearer.association(settings.endpoint, TcpMethod::Arq, &settings.caps);
         // Without keys nothing can be sent, so its timers would only run idle.
-        association.handle_input(Instant::ZERO, association::Input::Link(false));
+        association.handle_input(now, association::Input::Link(false));
         Self {
-            name: config.name,
             id,
-            endpoint: config.endpoint,
+            endpoint: settings.endpoint,
             association,
-            presence: Presence::new(config.endpoint),
+            presence: Presence::new(settings.endpoint),
             reach: Reach::Open,
             search: Search::default(),
             moving: None,
             signs: Signs::default(),
             packets_refused: 0,
-            caps: config.caps,
-            terms: Terms {
-                tcp: config.tcp,
-                split: config.split,
-                profile: None,
-                life: 0,
-            },
+            streams: Streams::default(),
+            settings,
         }
     }
 

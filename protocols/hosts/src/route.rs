@@ -4,41 +4,45 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use session::PeerId;
-
 /// Prefixes of inner addresses and the peers that own them.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
-    /// Peers by prefix length and network, whose other bits are zero.
-    peers: BTreeMap<(u8, IpAddr), usize>,
-    /// Lengths of all prefixes, longest first.
-    lengths: BTreeSet<Reverse<u8>>,
-    by_id: BTreeMap<PeerId, usize>,
+    /// Prefix length, network whose other bits are zero, and peer. The first peer of a prefix owns it.
+    claims: BTreeSet<(u8, IpAddr, usize)>,
+    /// Number of claims of each prefix length, longest first.
+    lengths: BTreeMap<Reverse<u8>, usize>,
 }
 
 impl Routes {
-    /// Records the number of `peer` in the session layer.
-    pub(crate) fn identify(&mut self, id: PeerId, peer: usize) {
-        self.by_id.insert(id, peer);
-    }
-
-    /// Assigns `network`/`length` to `peer`, unless another peer has it.
+    /// Assigns `network`/`length` to `peer`, unless an earlier peer has it, and until then.
     pub(crate) fn add(&mut self, network: IpAddr, length: u8, peer: usize) {
-        self.lengths.insert(Reverse(length));
-        let prefix = (length, masked(network, length));
-        self.peers.entry(prefix).or_insert(peer);
+        if self.claims.insert((length, masked(network, length), peer)) {
+            *self.lengths.entry(Reverse(length)).or_default() += 1;
+        }
     }
 
-    /// Returns the peer with this number.
-    pub(crate) fn index_of(&self, id: PeerId) -> Option<usize> {
-        self.by_id.get(&id).copied()
+    /// Takes `network`/`length` from `peer`.
+    pub(crate) fn remove(&mut self, network: IpAddr, length: u8, peer: usize) {
+        if self.claims.remove(&(length, masked(network, length), peer))
+            && let Some(count) = self.lengths.get_mut(&Reverse(length))
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.lengths.remove(&Reverse(length));
+            }
+        }
     }
 
     /// Returns the owner of `address`: that of the longest prefix which covers it.
     pub(crate) fn owner(&self, address: IpAddr) -> Option<usize> {
-        let prefix = |Reverse(length): &Reverse<u8>| (*length, masked(address, *length));
-        let mut prefixes = self.lengths.iter().map(prefix);
-        prefixes.find_map(|prefix| self.peers.get(&prefix).copied())
+        let claim = |Reverse(length): &Reverse<u8>| {
+            let prefix = (*length, masked(address, *length));
+            let mut claims = self.claims.range((prefix.0, prefix.1, 0)..);
+            let first = claims.next();
+            first.filter(|(length, network, _)| (*length, *network) == prefix)
+        };
+        let claim = self.lengths.keys().find_map(claim);
+        claim.map(|(_, _, peer)| *peer)
     }
 }
 
@@ -81,5 +85,23 @@ mod tests {
         routes.add(address("::"), 0, 5);
         assert_eq!(routes.owner(address("2001:db8::1")), Some(5));
         assert_eq!(routes.owner(address("192.0.2.1")), Some(0));
+    }
+
+    #[test]
+    fn a_prefix_goes_to_the_next_peer_that_claims_it_or_to_nobody() {
+        let mut routes = Routes::default();
+        routes.add(address("0.0.0.0"), 0, 0);
+        for peer in [1, 2, 2] {
+            routes.add(address("10.1.0.0"), 16, peer);
+        }
+        routes.remove(address("10.1.9.9"), 16, 1);
+        assert_eq!(routes.owner(address("10.1.2.3")), Some(2));
+        routes.remove(address("10.1.0.0"), 16, 1);
+        assert_eq!(routes.owner(address("10.1.2.3")), Some(2));
+        routes.remove(address("10.1.0.0"), 16, 2);
+        assert_eq!(routes.owner(address("10.1.2.3")), Some(0));
+        routes.remove(address("0.0.0.0"), 0, 0);
+        assert_eq!(routes.owner(address("10.1.2.3")), None);
+        assert!(routes.claims.is_empty() && routes.lengths.is_empty());
     }
 }

@@ -17,10 +17,10 @@ pub(crate) struct Sharing {
 }
 
 impl Sharing {
-    /// Returns an air with one peer for each weight.
-    pub(crate) fn new(config: &scheduler::Config, weights: &[u16]) -> Self {
+    /// Returns an air without peers.
+    pub(crate) fn new(config: &scheduler::Config) -> Self {
         Self {
-            air: SharedAir::new(config, weights),
+            air: SharedAir::new(config),
             at: Instant::ZERO,
             changed: Vec::new(),
             before_turn: Duration::ZERO,

@@ -76,7 +76,6 @@ impl Host {
             peers: self
                 .peers
                 .iter()
-                .enumerate()
                 .map(|(index, peer)| PeerStatus {
                     air: self
                         .sharing
@@ -95,7 +94,7 @@ impl Host {
     /// Returns the bytes of memory held for all peers, and their limit. A host holds next to nothing else.
     pub fn memory(&self) -> (Bytes, Bytes) {
         let peers = self.peers.iter();
-        let each = peers.map(|peer| {
+        let each = peers.map(|(_, peer)| {
             let (held, most) = peer.association.memory();
             let (held, most) = caps::of_peer(held, most);
             (held, most + self.streams_to_come(peer))
@@ -109,7 +108,7 @@ impl Host {
 
     /// Returns the memory that the streams of a peer may hold once there are any.
     fn streams_to_come(&self, peer: &Peer) -> Bytes {
-        let may_come = peer.terms.profile.is_none() && peer.terms.split != SplitTerms::Never;
+        let may_come = peer.streams.profile.is_none() && peer.settings.split != SplitTerms::Never;
         let maker = self.bearer.streams.filter(|_| may_come);
         maker.map_or(Bytes::ZERO, |maker| maker.memory_most())
     }
@@ -117,7 +116,7 @@ impl Host {
 
 fn peer_status(peer: &Peer, now: Instant, expires_at: Option<Instant>) -> PeerStatus {
     PeerStatus {
-        name: peer.name.clone(),
+        name: peer.settings.name.clone(),
         endpoint: peer.endpoint,
         keys_age: peer.presence.keys_age(now),
         registration: peer.presence.registration(now, expires_at),

@@ -49,9 +49,19 @@ impl Scheduler {
         })
     }
 
+    /// Removes a destination. The air is free again if it was that destination's turn and nobody has taken the output.
     fn leave(&mut self, destination: Destination) {
         self.lines.leave(destination);
         self.dues.clear(destination);
+        self.outputs.retain(|output| {
+            let (of, is_turn) = match output {
+                Output::Serve(of) | Output::Probe(of) => (of, true),
+                Output::Marked(of) | Output::Unmarked(of) => (of, false),
+            };
+            let stays = *of != destination;
+            self.air_is_free |= is_turn && !stays;
+            stays
+        });
     }
 
     fn queue(&mut self, destination: Destination, waiting: Option<Waiting>) {

@@ -131,7 +131,7 @@ impl Endpoint {
             return Err(PeerError::Duplicate);
         }
         let id = PeerId(self.next_peer);
-        self.next_peer += 1;
+        self.next_peer = id.0.checked_add(1).ok_or(PeerError::TooMany)?;
         self.by_key.insert(config.public_key, id);
         let peer = Peer {
             public_key: config.public_key,
@@ -151,6 +151,11 @@ impl Endpoint {
         }
         self.peers.insert(id, peer);
         Ok(id)
+    }
+
+    /// Returns the peer with this public key, if there is one.
+    pub fn peer_with(&self, key: &PublicKey) -> Option<PeerId> {
+        self.by_key.get(key).copied()
     }
 
     /// Removes a peer and every key shared with it; from now on it gets no answer.

@@ -68,7 +68,7 @@ impl FromStr for PrivateKey {
 /// ```compile_fail
 /// format!("{:?}", session::PresharedKey::from_bytes([1; 32]));
 /// ```
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct PresharedKey(Zeroizing<[u8; KEY_BYTES]>);
 
 impl PresharedKey {

@@ -6,6 +6,13 @@ use units::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerId(pub(crate) u32);
 
+impl PeerId {
+    /// Returns the number of peers that were added before it.
+    pub fn number(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// Result of handling a datagram.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received<'a> {
@@ -206,6 +213,9 @@ pub enum PeerError {
     /// The public key is that of this host.
     #[error("the public key is this host's own; give the peer's")]
     OwnKey,
+    /// This host has used up the numbers of peers, of which no two are equal.
+    #[error("more than 4,294,967,295 peers were added; restart this host")]
+    TooMany,
     /// The peer was removed, or belongs to another endpoint.
     #[error("there is no such peer")]
     Unknown,

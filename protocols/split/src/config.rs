@@ -1,5 +1,7 @@
 //! The configuration of a splitter.
 
+use std::net::IpAddr;
+
 use ipnet::IpNet;
 use redirector::Side;
 use units::{Bytes, Duration};
@@ -65,6 +67,19 @@ pub enum Scope {
     Every,
     /// Connections for which the condition of the hop makes it better ([`Choice`](crate::Choice)).
     Chosen,
+}
+
+impl Mobile {
+    /// Returns a mobile host with inner addresses of these prefixes, each an address and a length in bits.
+    pub fn of_prefixes(peer: usize, prefixes: &[(IpAddr, u8)], scope: Scope) -> Self {
+        let prefixes = prefixes.iter();
+        let networks = prefixes.filter_map(|(network, length)| IpNet::new(*network, *length).ok());
+        Self {
+            peer,
+            networks: networks.collect(),
+            scope,
+        }
+    }
 }
 
 impl Config {

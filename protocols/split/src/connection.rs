@@ -71,7 +71,7 @@ pub(crate) struct Connection {
     pub(crate) ends: Ends,
     /// Side that requested it.
     pub(crate) asker: Side,
-    /// Index of its mobile host in the configuration.
+    /// Index of the peer of its mobile host.
     pub(crate) owner: usize,
     pub(crate) stage: Stage,
     /// Set if the destination has finished before the requesting half existed.

@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use ipnet::IpNet;
+
 use association::Profile;
 use redirector::Side;
 
@@ -10,7 +12,8 @@ use crate::{End, Mobile, Scope};
 /// State of the ways to one mobile host.
 #[derive(Debug)]
 pub(crate) struct PeerPath {
-    pub(crate) peer: usize,
+    /// Inner addresses of the mobile host.
+    pub(crate) networks: Vec<IpNet>,
     /// Profile of its streams, while there are any.
     pub(crate) profile: Option<Profile>,
     /// Connections that are split.
@@ -19,9 +22,9 @@ pub(crate) struct PeerPath {
 
 impl PeerPath {
     /// Returns the state of a mobile host without streams.
-    pub(crate) fn new(mobile: &Mobile) -> Self {
+    pub(crate) fn new(mobile: Mobile) -> Self {
         Self {
-            peer: mobile.peer,
+            networks: mobile.networks,
             profile: None,
             scope: mobile.scope,
         }

@@ -9,6 +9,7 @@ use wire::icmp::IcmpMessage;
 use wire::ip::{IpPacket, Transport};
 use wire::packet::Packet;
 
+use crate::crossing::PeerPath;
 use crate::{Choice, End, Refusal, Scope, Splitter};
 
 /// Source of a packet.
@@ -41,7 +42,7 @@ pub struct Request {
     pub(crate) sequence: SeqNumber,
     /// Side that requests it.
     pub(crate) asker: Side,
-    /// Index of its mobile host in the configuration.
+    /// Index of the peer of its mobile host.
     pub(crate) owner: usize,
     /// Better way now for connections of that mobile host, if each has its own choice.
     pub(crate) choice: Option<Choice>,
@@ -92,11 +93,11 @@ impl<C> Splitter<C> {
             (Side::Fixed, _) => return None,
         };
         let owner = self.owner(mobile.ip())?;
-        let crossing = &self.crossings[owner];
+        let crossing = self.crossings.get(&owner)?;
         if !crossing.may_split(self.end, asker, mobile.ip()) {
             return None;
         }
-        let choice = (crossing.scope == Scope::Chosen).then(|| choose(crossing.peer));
+        let choice = (crossing.scope == Scope::Chosen).then(|| choose(owner));
         Some(Found::Request(Request {
             ends,
             sequence,
@@ -112,10 +113,11 @@ impl<C> Splitter<C> {
         self.owner(address.to_canonical()).is_some()
     }
 
-    /// Returns the index of the mobile host that has `address`, if there is one.
+    /// Returns the index of the peer of the mobile host that has `address`, if there is one.
     pub(crate) fn owner(&self, address: IpAddr) -> Option<usize> {
-        let mut mobiles = self.mobiles.iter();
-        mobiles.position(|mobile| mobile.networks.iter().any(|one| one.contains(&address)))
+        let mut mobiles = self.crossings.iter();
+        let has = |mobile: &PeerPath| mobile.networks.iter().any(|one| one.contains(&address));
+        mobiles.find_map(|(peer, mobile)| has(mobile).then_some(*peer))
     }
 }
 

@@ -50,6 +50,14 @@ use wire::packet::Packet;
 pub enum Input<C> {
     /// A packet for the splitter: see [`Splitter::examine`].
     Found(Found),
+    /// The connections of another mobile host are split from now on, or those of one whose peer has this index are
+    /// split as this says.
+    MobileJoined(Mobile),
+    /// The connections of a mobile host are not split any more, and those that are split are reset.
+    MobileLeft {
+        /// Index of its peer, as in [`Mobile::peer`]. It must not belong to another mobile host later.
+        peer: usize,
+    },
     /// Streams can cross the hop to a peer; all earlier ones are gone.
     StreamsBegan {
         /// Index of the peer, as in [`Mobile::peer`].

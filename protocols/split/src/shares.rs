@@ -22,7 +22,8 @@ const ANSWERED_BY_ONE: Duration = Duration::from_secs(15);
 pub(crate) struct Shares {
     most: usize,
     all: usize,
-    each: Vec<Share>,
+    /// By mobile host: those that have connections.
+    each: BTreeMap<usize, Share>,
     /// Connections requested by fixed hosts that are half open.
     half_open: HalfOpen,
     /// Connections that were evicted and are not removed by the caller yet.
@@ -81,12 +82,12 @@ impl HalfOpen {
 }
 
 impl Shares {
-    /// Returns the limits for `most` connections of this many mobile hosts.
-    pub(crate) fn new(most: usize, mobiles: usize) -> Self {
+    /// Returns the limits for `most` connections of all mobile hosts.
+    pub(crate) fn new(most: usize) -> Self {
         Self {
             most,
             all: 0,
-            each: vec![Share::default(); mobiles],
+            each: BTreeMap::new(),
             half_open: HalfOpen::default(),
             evicted: BTreeSet::new(),
         }
@@ -107,7 +108,10 @@ impl Shares {
             return false;
         }
         match asker {
-            Side::Mobile => self.each[owner].half_open.insert(id, now, host),
+            Side::Mobile => {
+                let share = self.each.entry(owner).or_default();
+                share.half_open.insert(id, now, host);
+            }
             Side::Fixed => {
                 let most = self.most.div_ceil(HALF_OPEN);
                 let by_one = self.half_open.with(host);
@@ -118,7 +122,7 @@ impl Shares {
             }
         }
         self.all += 1;
-        self.each[owner].connections += 1;
+        self.each.entry(owner).or_default().connections += 1;
         true
     }
 
@@ -133,7 +137,7 @@ impl Shares {
         if self.has_room(owner) {
             return None;
         }
-        let id = self.each[owner].half_open.victim(now, host)?;
+        let id = self.each.get(&owner)?.half_open.victim(now, host)?;
         self.give_back(id, owner);
         self.evicted.insert(id);
         Some(id)
@@ -141,12 +145,15 @@ impl Shares {
 
     fn has_room(&self, owner: usize) -> bool {
         let free = self.most - self.all;
-        free > 0 && self.each[owner].connections < free
+        let own = self.each.get(&owner);
+        free > 0 && own.map_or(0, |own| own.connections) < free
     }
 
     /// Notes that a connection of `owner` is established.
     pub(crate) fn stands(&mut self, id: BindingId, owner: usize) {
-        self.each[owner].half_open.remove(id);
+        if let Some(own) = self.each.get_mut(&owner) {
+            own.half_open.remove(id);
+        }
         self.half_open.remove(id);
     }
 
@@ -157,7 +164,12 @@ impl Shares {
         }
         self.stands(id, owner);
         self.all -= 1;
-        self.each[owner].connections -= 1;
+        if let Some(own) = self.each.get_mut(&owner) {
+            own.connections -= 1;
+            if own.connections == 0 {
+                self.each.remove(&owner);
+            }
+        }
     }
 }
 
@@ -184,7 +196,7 @@ mod tests {
 
     #[test]
     fn who_takes_all_that_it_gets_leaves_room_to_the_next() {
-        let mut shares = Shares::new(96, 3);
+        let mut shares = Shares::new(96);
         assert_eq!(taken(&mut shares, 0, 0), 48);
         assert_eq!(taken(&mut shares, 100, 1), 24);
         assert_eq!(taken(&mut shares, 200, 2), 12);
@@ -195,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_fixed_hosts_leaves_what_stands_and_what_mobile_hosts_ask_for() {
-        let mut shares = Shares::new(96, 1);
+        let mut shares = Shares::new(96);
         let got = (0..50).take_while(|id| take(&mut shares, *id, 0, Side::Fixed, *id));
         assert_eq!(got.count(), 24);
         assert!(take(&mut shares, 100, 0, Side::Mobile, 0));
@@ -208,7 +220,7 @@ mod tests {
 
     #[test]
     fn one_fixed_host_leaves_most_of_that_to_others() {
-        let mut shares = Shares::new(96, 1);
+        let mut shares = Shares::new(96);
         let got = (0..50).take_while(|id| take(&mut shares, *id, 0, Side::Fixed, 7));
         assert_eq!(got.count(), 6);
         assert!(take(&mut shares, 100, 0, Side::Fixed, 8));
@@ -219,13 +231,13 @@ mod tests {
         shares.give_back(BindingId(100), 0);
         shares.give_back(BindingId(101), 0);
         assert!(shares.half_open.by_host.is_empty() && shares.half_open.asked.is_empty());
-        assert_eq!((shares.all, shares.each[0].connections), (0, 0));
+        assert_eq!((shares.all, shares.each.len()), (0, 0));
     }
 
     /// Hosts that do not answer do not block connections to others for long.
     #[test]
     fn what_nobody_answers_makes_room() {
-        let mut shares = Shares::new(96, 1);
+        let mut shares = Shares::new(96);
         for id in 0..48 {
             assert_eq!(shares.make_room(START, 0, host(7)), None);
             assert!(take(&mut shares, id, 0, Side::Mobile, 7));
@@ -241,13 +253,13 @@ mod tests {
         assert!(take(&mut shares, 49, 0, Side::Mobile, 7));
         // Each is given back once.
         (0..50).for_each(|id| shares.give_back(BindingId(id), 0));
-        assert_eq!((shares.all, shares.each[0].connections), (0, 0));
+        assert_eq!((shares.all, shares.each.len()), (0, 0));
         assert!(shares.evicted.is_empty());
     }
 
     #[test]
     fn a_slow_answer_is_waited_for_while_another_host_has_more_that_are_not_answered() {
-        let mut shares = Shares::new(96, 1);
+        let mut shares = Shares::new(96);
         assert!(take(&mut shares, 0, 0, Side::Mobile, 8));
         for id in 1..48 {
             assert!(take(&mut shares, id, 0, Side::Mobile, 7));
@@ -262,7 +274,7 @@ mod tests {
 
     #[test]
     fn many_hosts_that_do_not_answer_make_room_soon() {
-        let mut shares = Shares::new(96, 1);
+        let mut shares = Shares::new(96);
         assert_eq!(taken(&mut shares, 0, 0), 48);
         assert_eq!(shares.make_room(START, 0, host(100)), None);
         let gone = shares.make_room(START + ANSWERED, 0, host(100));
@@ -271,7 +283,7 @@ mod tests {
 
     #[test]
     fn what_stands_makes_no_room() {
-        let mut shares = Shares::new(96, 1);
+        let mut shares = Shares::new(96);
         let all = taken(&mut shares, 0, 0);
         (0..48).for_each(|id| shares.stands(BindingId(id), 0));
         assert_eq!(all, 48);
@@ -280,7 +292,7 @@ mod tests {
 
     #[test]
     fn one_connection_is_room_for_one() {
-        let mut shares = Shares::new(1, 2);
+        let mut shares = Shares::new(1);
         assert!(take(&mut shares, 0, 1, Side::Fixed, 0));
         assert!(!take(&mut shares, 1, 0, Side::Mobile, 0));
         shares.give_back(BindingId(0), 1);

@@ -29,8 +29,8 @@ const ENDING: Duration = Duration::from_secs(120);
 #[derive(Debug)]
 pub struct Splitter<C> {
     pub(crate) end: End,
-    pub(crate) mobiles: Vec<Mobile>,
-    pub(crate) crossings: Vec<PeerPath>,
+    /// Mobile hosts whose connections are split, by the index of the peer.
+    pub(crate) crossings: BTreeMap<usize, PeerPath>,
     pub(crate) secret: Secret,
     accepts_at_once: bool,
     redirector: Redirector<C>,
@@ -70,7 +70,7 @@ struct Admission {
 impl<C: Content + Default> Splitter<C> {
     /// Returns a splitter without connections.
     pub fn new(config: Config) -> Self {
-        let mobiles = config.mobiles.len();
+        let mobiles = config.mobiles.into_iter();
         Self {
             redirector: Redirector::new(redirector::Config {
                 buffer: config.buffer,
@@ -78,13 +78,14 @@ impl<C: Content + Default> Splitter<C> {
                 idle: config.idle,
             }),
             end: config.end,
-            crossings: config.mobiles.iter().map(PeerPath::new).collect(),
-            mobiles: config.mobiles,
+            crossings: mobiles
+                .map(|mobile| (mobile.peer, PeerPath::new(mobile)))
+                .collect(),
             secret: Secret(config.secret),
             accepts_at_once: config.accepts_at_once,
             table: Table::default(),
             admission: Admission {
-                shares: Shares::new(config.connections, mobiles),
+                shares: Shares::new(config.connections),
                 guard: Guard::new(),
                 choices: Choices::default(),
                 questions: BTreeMap::new(),
@@ -151,6 +152,26 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
+    fn mobile_joined(&mut self, mobile: Mobile) {
+        match self.crossings.get_mut(&mobile.peer) {
+            Some(known) => known.networks = mobile.networks,
+            None => drop(self.crossings.insert(mobile.peer, PeerPath::new(mobile))),
+        }
+    }
+
+    fn mobile_left(&mut self, peer: usize) {
+        self.streams_ended(peer);
+        self.crossings.remove(&peer);
+        let questions = &mut self.admission.questions;
+        questions.retain(|_, question| !question.is_owned_by(peer));
+        let connections = self.table.connections.iter();
+        let own = connections.filter(|(_, connection)| connection.owner == peer);
+        let own: Vec<_> = own.map(|(id, _)| *id).collect();
+        for id in own {
+            self.expire(id);
+        }
+    }
+
     fn expire(&mut self, id: BindingId) {
         self.table.deadlines.clear(id);
         let connection = self.table.connections.get(&id);
@@ -173,6 +194,8 @@ impl<C: Content + Default> Machine for Splitter<C> {
     fn handle_input(&mut self, now: Instant, input: Input<C>) {
         match input {
             Input::Found(found) => self.found(now, found),
+            Input::MobileJoined(mobile) => self.mobile_joined(mobile),
+            Input::MobileLeft { peer } => self.mobile_left(peer),
             Input::StreamsBegan {
                 peer,
                 profile,

@@ -11,13 +11,16 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
+use session::PresharedKey;
 use units::Bytes;
 
 use crate::failure::Failure;
+use crate::key_file;
 
 /// Upper limit of a configuration file; a longer one is another file.
 const MOST_BYTES: u64 = 1 << 20;
@@ -26,6 +29,8 @@ const MOST_BYTES: u64 = 1 << 20;
 pub(crate) struct Source {
     path: PathBuf,
     text: String,
+    /// Secrets by the files that the text names, if another process has read them.
+    secrets: Option<BTreeMap<PathBuf, String>>,
 }
 
 impl Source {
@@ -45,10 +50,48 @@ impl Source {
             )));
         }
         let text = std::fs::read_to_string(path).map_err(failed)?;
-        Ok(Self {
-            path: path.into(),
+        Ok(Self::new(path.into(), text, None))
+    }
+
+    /// Returns what another process has read: the text, and the secrets in the files that it names.
+    pub(crate) fn new(
+        path: PathBuf,
+        text: String,
+        secrets: Option<BTreeMap<PathBuf, String>>,
+    ) -> Self {
+        Self {
+            path,
             text,
-        })
+            secrets,
+        }
+    }
+
+    /// Returns its path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns its text.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the place of a key outside of all sections, or of a section.
+    pub(crate) fn place_of(&self, key: &str) -> Option<Range<usize>> {
+        let table = toml::de::DeTable::parse(&self.text).ok()?;
+        let mut keys = table.get_ref().keys();
+        let found = keys.find(|known| known.get_ref().as_ref() == key)?;
+        Some(found.span())
+    }
+
+    /// Returns the shared secret in the file that the configuration names so.
+    pub(crate) fn secret(&self, path: &Path) -> Result<PresharedKey, Failure> {
+        let Some(secrets) = &self.secrets else {
+            return key_file::read(&self.file(path));
+        };
+        let text = secrets.get(path).map_or("", String::as_str);
+        let failed = |error| Failure::setting(format!("{}: {error}", path.display()));
+        text.parse().map_err(failed)
     }
 
     /// Parses the values in it.

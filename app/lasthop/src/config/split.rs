@@ -79,7 +79,7 @@ impl SplitTransport {
 }
 
 /// Settings of split TCP.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Split {
     /// Congestion control on the hop; by default that of the system.

@@ -17,10 +17,7 @@ const GATEWAY: &str = include_str!("../../examples/gateway.toml");
 const MOBILE: &str = include_str!("../../examples/mobile.toml");
 
 fn source(text: &str) -> Source {
-    Source {
-        path: PathBuf::from("some/hop.toml"),
-        text: text.into(),
-    }
+    Source::new(PathBuf::from("some/hop.toml"), text.into(), None)
 }
 
 /// Returns the error of `text`, which must be wrong for the end of its example.

@@ -10,11 +10,14 @@ use edges::netlink::{IpVersion, MAIN_TABLE, Route, Rule};
 use edges::undo::{UndoError, UndoLog};
 use hosts::{Role, Scope, SplitTerms};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use runtime::privileges::User;
 use runtime::signals::Audience;
+use session::PrivateKey;
 use wire::address::HopAddress;
 use wire::dns::AddressKind;
 
 use super::peer::{peer, prefixes};
+use super::reload::Present;
 use super::source_check::loosen_source_check;
 use super::split;
 use super::{Daemon, bearer, prepare};
@@ -55,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     prepare()?;
     let source = Source::read(&arguments.config)?;
     let config = MobileConfig::load(&source)?;
-    let key = key_file::read(&source.file(&config.private_key_file))?;
+    let key = private_key(&config, &source)?;
     let (carrier, endpoint) = config.place(&source)?;
     let gateway = config.gateway.get_ref();
     let (public, secret) = (gateway.public_key.0, gateway.preshared_key_file.as_deref());
@@ -103,6 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         bearer,
         tun: config.tun,
         state_dir: source.file(&config.state_dir),
+        reload: Present::mobile(source),
         split: splits.then(|| wiring.split(config.split)),
         // The signals contain only what any user can observe by sending packets.
         audience: Audience::Everyone,
@@ -133,6 +137,19 @@ fn any_port(endpoint: HopAddress) -> SocketAddr {
             (Ipv4Addr::UNSPECIFIED, 0).into()
         }
     }
+}
+
+fn private_key(config: &MobileConfig, source: &Source) -> Result<PrivateKey, Failure> {
+    key_file::read(&source.file(&config.private_key_file))
+}
+
+/// Checks all that can be checked of a configuration without a change to the system.
+pub(crate) fn check(source: &Source) -> Result<(), Failure> {
+    let config = MobileConfig::load(source)?;
+    User::find(config.user.as_deref()).map_err(Failure::setting)?;
+    private_key(&config, source)?;
+    let secret = config.gateway.get_ref().preshared_key_file.as_deref();
+    secret.map_or(Ok(()), |path| source.secret(path).map(drop))
 }
 
 /// Changes of a mobile host to the system: a table of routes across the hop, and rules that send everything there

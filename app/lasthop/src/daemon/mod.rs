@@ -5,6 +5,7 @@ mod gateway;
 mod mobile;
 mod peer;
 mod privileges;
+mod reload;
 mod router_advertisements;
 mod source_check;
 mod split;
@@ -22,18 +23,18 @@ use runtime::control::Control;
 use runtime::replay::{Draws, Recorder};
 use runtime::signals::{self, Announcer, Audience, Publisher};
 use runtime::supervisor::Supervisor;
-use runtime::{DrivenHost, EventLoop, Finder, MEMORY_BESIDE, Ports};
+use runtime::{DrivenHost, EventLoop, Finder, Ports};
 use session::Entropy;
-use units::Bytes;
 use wire::address::HopAddress;
 
-use crate::config::caps::Caps;
 use crate::config::shared::{Network, Tun};
 use crate::failure::Failure;
 use crate::{entropy, log};
 
-pub(crate) use gateway::{Arguments as GatewayArguments, run as run_gateway};
-pub(crate) use mobile::{Arguments as MobileArguments, run as run_mobile};
+pub(crate) use gateway::{
+    Arguments as GatewayArguments, check as check_gateway, run as run_gateway,
+};
+pub(crate) use mobile::{Arguments as MobileArguments, check as check_mobile, run as run_mobile};
 pub(crate) use privileges::run_helper;
 use privileges::{Keeper, Needs};
 
@@ -58,6 +59,8 @@ struct Daemon {
     name_of_peer: Option<Name>,
     /// Name or number of the user that it becomes, if not the usual one.
     user: Option<String>,
+    /// The configuration, which is read again on demand.
+    reload: reload::Present,
 }
 
 /// Starts the log, and protects memory from dumps; called before any secret is read.
@@ -68,23 +71,6 @@ fn prepare() -> Result<(), Failure> {
 }
 
 impl Daemon {
-    /// Returns the memory that is left for the peers of `total`, or of the usual amount.
-    fn memory_of_peers(&self, total: Option<Bytes>) -> Result<Bytes, Failure> {
-        let splits = self.split.as_ref().map(|plan| plan.config().memory());
-        let beside = MEMORY_BESIDE + splits.unwrap_or_default();
-        let least = beside + self.host.memory_least();
-        // In the message it is a value that can be set.
-        let mebibytes = least.get().div_ceil(1 << 20);
-        match total.unwrap_or_else(|| Caps::usual_total(least)) {
-            total if total >= least => Ok(total - beside),
-            total => Err(Failure::setting(format!(
-                "`total` of [caps] is {total}, but {} mobile hosts need {mebibytes} MiB at least, with the buffers of \
-                 split and snoop if they are used; raise it, or lower those",
-                self.host.peers.len()
-            ))),
-        }
-    }
-
     /// Runs until a signal. `network` makes the changes to the system that this end needs besides its device; its
     /// second argument is the name of the device.
     fn run(
@@ -131,10 +117,10 @@ impl Daemon {
         let here = bearer.local_address();
         let supervisor = supervisor()?;
         let sockets = vec![socket.clone(), socket.with_extension(signals::ENDING)];
-        let keeper = Keeper::start(undo, sockets, splitting.as_ref())?;
+        let (split, source) = (splitting.as_ref(), self.reload.source());
+        let keeper = Keeper::start(undo, sockets, split, source, &link)?;
         needs.drop_others()?;
-        log::detach()
-            .map_err(|error| Failure::setting(format!("cannot start the log's thread: {error}")))?;
+        detach_log()?;
         let start = |opened: split::Opened| opened.start(keeper.divert());
         let ports = Ports {
             signals: Some(signals),
@@ -144,6 +130,7 @@ impl Daemon {
             supervisor,
             sockets: splitting.map(start).transpose()?,
             finder: self.name_of_peer.map(finder).transpose()?,
+            reloader: Some(self.reload.start(keeper.clone())?),
             ..Ports::new(device, bearer)
         };
         tracing::info!(
@@ -156,6 +143,11 @@ impl Daemon {
             Some(twin) => twin.compare(&drive(&self.name, Recorder::new(host), ports, keeper)?),
         }
     }
+}
+
+fn detach_log() -> Result<(), Failure> {
+    let failed = |error| Failure::setting(format!("cannot start the log's thread: {error}"));
+    log::detach().map_err(failed)
 }
 
 /// Returns the supervisor of this process, if it has one.

@@ -8,7 +8,6 @@ use session::PublicKey;
 
 use crate::config::Source;
 use crate::failure::Failure;
-use crate::key_file;
 
 /// Returns a peer without a known address, with the secret in `preshared_key_file`, if any, and with its choice of TCP
 /// handling.
@@ -19,7 +18,7 @@ pub(super) fn peer(
     source: &Source,
 ) -> Result<hosts::Peer, Failure> {
     let preshared = preshared_key_file
-        .map(|path| key_file::read(&source.file(path)))
+        .map(|path| source.secret(path))
         .transpose()?;
     let (endpoint, prefixes) = (None, Vec::new());
     Ok(hosts::Peer {

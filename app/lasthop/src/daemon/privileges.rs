@@ -1,5 +1,6 @@
 //! The privileges that a daemon keeps while it runs, and the helper that keeps those for its end.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +13,9 @@ use runtime::privileges::{self, Remains, User};
 use runtime::sockets::Divert;
 use rustix::thread::CapabilitySet;
 
+use super::reload::Reading;
 use super::split;
+use crate::config::Source;
 use crate::failure::Failure;
 
 /// The hidden command of a helper.
@@ -87,11 +90,19 @@ impl Keeper {
         undo: UndoLog,
         sockets: Vec<PathBuf>,
         splitting: Option<&split::Opened>,
+        source: &Source,
+        link: &str,
     ) -> Result<Self, Failure> {
+        let path = source.path();
+        let configuration = std::path::absolute(path).unwrap_or_else(|_| path.into());
         let charge = Charge {
             undo: undo.path().into(),
             sockets,
             diversion: splitting.and_then(split::Opened::later),
+            configuration,
+            text: source.text().into(),
+            link: link.into(),
+            installed: splitting.and_then(split::Opened::installed),
         };
         let mut command = Command::new(PROGRAM);
         command.arg(COMMAND);
@@ -109,6 +120,16 @@ impl Keeper {
         Box::new(move || lock(&helper).divert())
     }
 
+    /// Has the configuration read again; returns the answer of [`Reading`].
+    pub(super) fn read(&self) -> io::Result<String> {
+        lock(&self.0).read()
+    }
+
+    /// Adapts the system to the configuration that was read last.
+    pub(super) fn apply(&self) -> io::Result<()> {
+        lock(&self.0).apply()
+    }
+
     /// Takes back all changes to the system.
     pub(super) fn undo(self) -> Result<(), Failure> {
         lock(&self.0).undo().map_err(Failure::broken)
@@ -122,7 +143,7 @@ fn lock(helper: &Mutex<Helper>) -> std::sync::MutexGuard<'_, Helper> {
 /// Runs a helper, which a daemon has started with its end of a stream as standard input.
 pub(crate) fn run_helper() -> Result<(), Failure> {
     use std::os::fd::AsFd;
-    let own = std::io::stdin().as_fd().try_clone_to_owned();
-    let served = own.and_then(|own| helper::serve(own.into()));
+    let own = io::stdin().as_fd().try_clone_to_owned();
+    let served = own.and_then(|own| helper::serve(own.into(), Reading::new));
     served.map_err(Failure::broken)
 }

@@ -54,6 +54,27 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Returns the diversion to a listener on a link, which have no names yet.
+    pub(super) fn diversion(&self) -> Diversion {
+        let mobiles = || self.mobiles.iter();
+        let networks = |mobile: &Mobile| mobile.networks.clone();
+        // Connections of hosts with a choice per connection are not diverted if they cross as packets.
+        let split = mobiles().filter(|mobile| mobile.scope == Scope::Every);
+        let is_own = self.end == End::Mobile;
+        Diversion {
+            instance: String::new(),
+            inner_link: String::new(),
+            from: split.flat_map(networks).collect(),
+            to: mobiles().filter(|_| !is_own).flat_map(networks).collect(),
+            destinations: self.destinations.clone(),
+            port: 0,
+            mark: MARK,
+            is_own,
+        }
+    }
+}
+
 /// Returns the connections of these addresses that are open on this host now, and at each call those that still are.
 fn former_connections(networks: &[IpNet]) -> io::Result<Former> {
     let mut tables = ConnectionTables::open()?;
@@ -93,24 +114,19 @@ impl Opened {
                 )),
                 _ => Failure::setting(format!("cannot listen for split TCP connections: {error}")),
             })?;
-        let mobiles = || plan.mobiles.iter();
-        let networks = |mobile: &Mobile| mobile.networks.clone();
-        // Connections of hosts with a choice per connection are not diverted if they cross as packets.
-        let split = mobiles().filter(|mobile| mobile.scope == Scope::Every);
-        let is_own = plan.end == End::Mobile;
         let diversion = Diversion {
-            instance: String::new(),
-            inner_link: String::new(),
-            from: split.flat_map(networks).collect(),
-            to: mobiles().filter(|_| !is_own).flat_map(networks).collect(),
-            destinations: plan.destinations.clone(),
             port: listener.port(),
-            mark: MARK,
-            is_own,
+            ..plan.diversion()
         };
-        let former =
-            is_own.then(|| former_connections(&mobiles().flat_map(networks).collect::<Vec<_>>()));
-        let former = former.transpose().unwrap_or_else(|error| {
+        let networks = plan
+            .mobiles
+            .iter()
+            .flat_map(|mobile| mobile.networks.clone());
+        let networks = diversion.is_own.then(|| networks.collect::<Vec<_>>());
+        let former = networks
+            .map(|networks| former_connections(&networks))
+            .transpose();
+        let former = former.unwrap_or_else(|error| {
             tracing::warn!("cannot read this host's TCP connections; those of a former run may wait for ever: {error}");
             None
         });
@@ -156,6 +172,11 @@ impl Opened {
                 undo.expect_diversion(diversion)
             }
         }
+    }
+
+    /// Returns the diversion that is installed, if it is not installed later.
+    pub(super) fn installed(&self) -> Option<Diversion> {
+        (self.plan.end != End::Mobile).then(|| self.diversion.clone())
     }
 
     /// Returns the diversion that is installed later, if there is one.

@@ -21,7 +21,7 @@ Examples:
   lasthop status --json            for programs: one line of JSON";
 
 /// Extension of a control socket's file name.
-const ENDING: &str = "sock";
+pub(crate) const ENDING: &str = "sock";
 
 /// Show the status of a daemon and its hop.
 #[derive(Debug, Args)]

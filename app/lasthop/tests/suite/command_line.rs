@@ -37,6 +37,8 @@ fn help_has_examples_and_the_version_is_known() {
     for command in [
         &["--help"][..],
         &["gateway", "--help"],
+        &["check", "--help"],
+        &["reload", "--help"],
         &["keygen", "--help"],
         &["mount", "--help"],
         &["unmount", "--help"],
@@ -175,4 +177,73 @@ fn status_says_when_nobody_is_there() {
     drop(std::os::unix::net::UnixListener::bind(folder.path().join("other.sock")).unwrap());
     let said = refusal(&["status", "--state-dir", at], folder.path());
     assert!(said.contains("--name: other, tablet"), "{said}");
+}
+
+#[test]
+fn check_finds_what_the_daemon_would_and_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = |name: &str| {
+        let made = lasthop(&["keygen", name], folder.path());
+        text(&made.stdout).trim().to_owned()
+    };
+    let [gateway, mobile] = ["gateway.key", "mobile.key"].map(key);
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let own = "private_key_file = \"gateway.key\"\n[tun]\naddresses = [\"10.73.0.1/24\"]\n";
+    let peer = |key: &str| {
+        format!(
+            "[[peers]]\nname = \"tablet7\"\npublic_key = \"{key}\"\naddresses = [\"10.73.0.2\"]\n"
+        )
+    };
+    write("gateway.toml", &format!("{own}{}", peer(&mobile)));
+    let other = format!(
+        "private_key_file = \"mobile.key\"\n[gateway]\nendpoint = \"gateway.example.org:1\"\n\
+         public_key = \"{gateway}\"\n[tun]\naddresses = [\"10.73.0.2/24\"]\n"
+    );
+    write("mobile.toml", &other);
+    for (file, said) in [
+        ("gateway.toml", "gateway.toml: a gateway; peers: 1\n"),
+        ("mobile.toml", "mobile.toml: a mobile host\n"),
+    ] {
+        let checked = lasthop(&["check", file], folder.path());
+        assert!(checked.status.success(), "{}", text(&checked.stderr));
+        assert_eq!(text(&checked.stdout), said);
+    }
+    let wrong = [
+        (
+            format!("{own}{}", peer(&gateway)),
+            "this is the gateway's own key",
+        ),
+        (
+            format!("{own}{}{}", peer(&mobile), peer(&mobile)),
+            "another name",
+        ),
+        (
+            format!("{own}{}preshared_key_file = \"none.psk\"\n", peer(&mobile)),
+            "none.psk",
+        ),
+        (
+            format!("user = \"nobody-there\"\n{own}"),
+            "there is no user",
+        ),
+        (
+            format!("{own}[caps]\ntotal = \"64 MiB\"\n{}", peer(&mobile)),
+            "`total` of [caps]",
+        ),
+        (own.replace("gateway.key", "missing.key"), "missing.key"),
+        (own.replace("[tun]", "[tunnel]"), "tunnel"),
+        (other.replace("[tun]", "[tunnel]"), "tunnel"),
+        ("what = is [this".into(), "wrong.toml:1"),
+    ];
+    for (configuration, why) in wrong {
+        write("wrong.toml", &configuration);
+        let said = refusal(&["check", "wrong.toml"], folder.path());
+        assert!(said.contains(why), "{said}");
+    }
+    refusal(&["check", "missing.toml"], folder.path());
+    let state = folder.path().join("none");
+    let said = refusal(
+        &["reload", "--state-dir", state.to_str().unwrap()],
+        folder.path(),
+    );
+    assert!(said.contains("no daemon runs here"), "{said}");
 }

@@ -23,6 +23,7 @@ mod mount;
 mod nfs_command;
 mod nfs_ganesha;
 mod path_mtu;
+mod reload;
 mod restarts;
 mod shared_air;
 mod signals;

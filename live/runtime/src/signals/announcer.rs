@@ -1,7 +1,7 @@
 //! Signals made from the events of a host.
 
 use edges::clock;
-use hosts::Event;
+use hosts::{Event, EventKind};
 use signals::Condition;
 use units::Instant;
 
@@ -29,12 +29,24 @@ impl Announcer {
 
     /// Handles an event of the host.
     pub(crate) fn note(&mut self, now: Instant, event: &Event) {
+        let is_new = |all: &[Condition]| all.iter().all(|one| one.peer() != event.peer);
+        let may_be_new = matches!(event.kind, EventKind::Admitted | EventKind::Changed { .. });
+        if may_be_new && is_new(&self.conditions) {
+            let condition = Condition::new(now, event.peer.clone());
+            self.publisher.publish(condition.present());
+            self.conditions.push(condition);
+        }
         let whose = |condition: &&mut Condition| condition.peer() == event.peer;
         let condition = self.conditions.iter_mut().find(whose);
         if let (Some(condition), Some(change)) = (condition, event.kind.change())
             && let Some(signal) = condition.note(now, change)
         {
             self.publisher.publish(signal);
+        }
+        if event.kind == EventKind::Revoked {
+            self.conditions
+                .retain(|condition| condition.peer() != event.peer);
+            self.publisher.forget(&event.peer);
         }
     }
 }

@@ -78,6 +78,11 @@ impl Publisher {
         }
     }
 
+    /// Sends no signal of this peer to new subscribers any more.
+    pub fn forget(&mut self, peer: &str) {
+        self.present.retain(|signal| signal.peer != peer);
+    }
+
     /// Returns the number of subscribers.
     pub fn subscribers(&self) -> usize {
         self.subscribers.len()

@@ -106,6 +106,11 @@ impl Sockets {
         self.options.memory + inwards.unwrap_or_default()
     }
 
+    /// Sets the destinations of connections that are split from now on, if not all.
+    pub fn set_destinations(&mut self, destinations: Option<Destinations>) {
+        self.options.destinations = destinations;
+    }
+
     /// Returns the next event for the splitter.
     pub fn poll_event(&mut self) -> Option<SystemEvent<Chunks>> {
         self.events.pop_front()

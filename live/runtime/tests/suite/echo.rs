@@ -73,6 +73,9 @@ impl Machine for Echo {
             Input::Wall(_) => self.status.walls += 1,
             Input::LinkChanging
             | Input::Leave
+            | Input::Admit { .. }
+            | Input::Revoke(_)
+            | Input::Memory(_)
             | Input::System(_)
             | Input::Path { .. }
             | Input::PortRefused(_)

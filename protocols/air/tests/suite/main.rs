@@ -3,3 +3,4 @@
 mod cases;
 mod clock;
 mod hop;
+mod members;

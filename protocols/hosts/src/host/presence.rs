@@ -13,8 +13,8 @@ use super::Host;
 impl Host {
     /// Records that the network reports no process at this address. It may start again soon.
     pub(crate) fn port_refused(&mut self, now: Instant, at: HopAddress) {
-        let there = |peer: &&mut Peer| peer.endpoint == Some(at);
-        for peer in self.peers.iter_mut().filter(there) {
+        let there = |(_, peer): &(usize, &mut Peer)| peer.endpoint == Some(at);
+        for (_, peer) in self.peers.iter_mut().filter(there) {
             peer.signs.refused = Some(now);
             // A gateway does not initiate and is refused: there is nothing to retry.
             let _ = self.endpoint.retry_soon(now, peer.id);
@@ -23,9 +23,11 @@ impl Host {
 
     /// Records that a datagram from this address was dropped.
     pub(crate) fn dropped(&mut self, now: Instant, from: HopAddress, cause: DropCause) {
-        let there = |peer: &&mut Peer| peer.endpoint == Some(from) && !peer.presence.is_linked();
+        let there = |(_, peer): &(usize, &mut Peer)| {
+            peer.endpoint == Some(from) && !peer.presence.is_linked()
+        };
         if cause == DropCause::BadHandshake {
-            for peer in self.peers.iter_mut().filter(there) {
+            for (_, peer) in self.peers.iter_mut().filter(there) {
                 peer.signs.unopened = Some(now);
             }
         }
@@ -53,7 +55,7 @@ impl Host {
     /// Begins the hand-off of a mobile host. A gateway keeps its place.
     pub(crate) fn link_changing(&mut self, now: Instant) {
         self.try_all(now);
-        for index in 0..self.peers.len() {
+        for index in self.peers.indices() {
             let peer = &mut self.peers[index];
             if self.role == Role::Gateway || !peer.presence.is_linked() {
                 continue;
@@ -68,7 +70,7 @@ impl Host {
 
     /// Completes the change of place.
     pub(crate) fn link_up(&mut self, now: Instant) {
-        for peer in &mut self.peers {
+        for (_, peer) in self.peers.iter_mut() {
             if let Some(moving) = &mut peer.moving {
                 moving.arrived = true;
             }
@@ -81,7 +83,7 @@ impl Host {
 
     /// Notifies all peers that this host is about to stop.
     pub(crate) fn leave(&mut self, now: Instant) {
-        for index in 0..self.peers.len() {
+        for index in self.peers.indices() {
             // These peers are known, and only others are refused.
             let _ = self.endpoint.leave(now, self.peers[index].id);
             self.follow_sessions(now, None);
@@ -100,7 +102,7 @@ impl Host {
         }
         let fresh = self
             .bearer
-            .association(peer.endpoint, TcpMethod::Arq, &peer.caps);
+            .association(peer.endpoint, TcpMethod::Arq, &peer.settings.caps);
         peer.association = fresh.after(&mut peer.association);
         if let Some(leases) = &mut self.leases {
             leases.end(index);

@@ -9,7 +9,7 @@ use super::Host;
 impl Host {
     /// Records that a datagram for that address could not leave.
     pub(crate) fn refused(&mut self, now: Instant, to: HopAddress) {
-        for index in 0..self.peers.len() {
+        for index in self.peers.indices() {
             if self.peers[index].endpoint == Some(to) {
                 let peer = &mut self.peers[index];
                 peer.reach = peer.reach.refused(now);
@@ -20,7 +20,7 @@ impl Host {
 
     /// Tries all peers again that could not be reached: the network of this host has changed.
     pub(crate) fn try_all(&mut self, now: Instant) {
-        for index in 0..self.peers.len() {
+        for index in self.peers.indices() {
             let peer = &mut self.peers[index];
             if peer.reach.is_shut() {
                 peer.reach = peer.reach.tried(now);

@@ -59,7 +59,7 @@ impl Host {
             Received::Goodbye(_) | Received::CookieReply => None,
         };
         let heard = heard.and_then(|(peer, length)| {
-            let index = self.routes.index_of(peer)?;
+            let index = self.peers.index_of(peer)?;
             // A handshake message proves no new address, and a refusal leads to no keys that could.
             let is_found = is_data || self.peers[index].endpoint == Some(from);
             self.heard(now, index, is_found);

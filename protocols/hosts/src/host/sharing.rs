@@ -68,7 +68,10 @@ impl Host {
     /// that of the peer that has sent most in vain.
     fn shared_rate(&self) -> Option<BitRate> {
         let measured = self.sharing.as_ref()?.air.measured();
-        let guesses = self.peers.iter().map(|peer| peer.association.air().pace());
+        let guesses = self
+            .peers
+            .iter()
+            .map(|(_, peer)| peer.association.air().pace());
         measured
             .map(|measured| measured.pace)
             .or_else(|| guesses.min())

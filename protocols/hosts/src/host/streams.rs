@@ -15,8 +15,8 @@ impl Host {
     /// Renews the streams of a peer that has started anew: those of its former life are gone, and those of this one
     /// can be used.
     pub(crate) fn renew_streams(&mut self, now: Instant, peer: usize, profile: Option<Profile>) {
-        let former = std::mem::replace(&mut self.peers[peer].terms.profile, profile);
-        self.peers[peer].terms.life += 1;
+        let former = std::mem::replace(&mut self.peers[peer].streams.profile, profile);
+        self.peers[peer].streams.life += 1;
         let scope = self.peers[peer].scope();
         let Some(splitter) = &mut self.splitter else {
             return;
@@ -37,7 +37,7 @@ impl Host {
     /// Returns the way across the hop for new connections with a peer, if that is chosen for each.
     pub fn choice(&self, index: usize) -> Option<Choice> {
         let peer = self.peers.get(index)?;
-        (peer.terms.profile.is_some() && peer.scope() == Scope::Chosen).then(|| peer.choice())
+        (peer.streams.profile.is_some() && peer.scope() == Scope::Chosen).then(|| peer.choice())
     }
 
     /// Returns the status of split connections, if TCP is split.
@@ -110,13 +110,15 @@ impl Host {
     }
 
     /// Carries out the outputs of the splitter; returns true if there were any.
-    fn follow_splitter(&mut self, now: Instant) -> bool {
+    pub(super) fn follow_splitter(&mut self, now: Instant) -> bool {
         let mut has_asked = false;
         while let Some(output) = self.splitter.as_mut().and_then(Splitter::poll_output) {
             has_asked = true;
             match output {
                 split::Output::ToHost(packet) => self.outputs.push_back(Output::Packet(packet)),
                 split::Output::ToHop(packet) => self.route(now, packet),
+                // What goes to streams of a peer that was revoked is late.
+                split::Output::Stream { peer, .. } if self.peers.get(peer).is_none() => {}
                 split::Output::Stream { peer, request } => {
                     let input = association::Input::Streams(request);
                     self.peers[peer].association.handle_input(now, input);

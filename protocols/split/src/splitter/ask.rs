@@ -33,6 +33,10 @@ impl Question {
     pub(super) fn is_of_peer(&self, peer: usize) -> bool {
         matches!(self, Self::Stream(own, _) if own.0 == peer)
     }
+
+    pub(super) fn is_owned_by(&self, peer: usize) -> bool {
+        matches!(self, Self::Packet(request) if request.owner == peer)
+    }
 }
 
 impl<C: Content + Default> Splitter<C> {
@@ -80,8 +84,9 @@ impl<C: Content + Default> Splitter<C> {
         if is_local || translated || !request.choice.is_none_or(chosen) {
             return self.pass(request);
         }
-        let needs_stream =
-            self.end == End::Mobile || self.crossings[request.owner].scope == Scope::Chosen;
+        let crossing = self.crossings.get(&request.owner);
+        let is_chosen = crossing.is_some_and(|crossing| crossing.scope == Scope::Chosen);
+        let needs_stream = self.end == End::Mobile || is_chosen;
         if needs_stream && self.peer_with_streams(request.owner, &ends).is_none() {
             return self.pass(request);
         }
@@ -138,11 +143,9 @@ impl<C: Content + Default> Splitter<C> {
             return self.refuse_stream(name, reason);
         }
         let side = self.end.hop_side();
-        let owner = self.crossings.iter().position(|one| one.peer == name.0);
-        let id = owner.and_then(|owner| {
-            let connection = Connection::asked(ends, side, owner, Requester::Stream(name));
-            self.ask(now, connection)
-        });
+        let connection = Connection::asked(ends, side, name.0, Requester::Stream(name));
+        let is_split = self.crossings.contains_key(&name.0);
+        let id = is_split.then(|| self.ask(now, connection)).flatten();
         match id {
             Some(id) => drop(self.table.by_stream.insert(name, id)),
             None => self.refuse_stream(name, Reason::Busy),
@@ -228,8 +231,8 @@ impl<C: Content + Default> Splitter<C> {
 
     /// Returns the peer across the hop if it has streams that can carry a connection between these ends.
     fn peer_with_streams(&self, owner: usize, ends: &Ends) -> Option<usize> {
-        let crossing = &self.crossings[owner];
-        crossing.carries(ends.source.ip()).then_some(crossing.peer)
+        let crossing = self.crossings.get(&owner)?;
+        crossing.carries(ends.source.ip()).then_some(owner)
     }
 
     /// Opens a stream across the hop.

@@ -8,20 +8,15 @@ use wire::flow::Ends;
 use super::ask::Question;
 use super::{Splitter, half};
 use crate::connection::{Stage, StreamName};
-use crate::crossing::PeerPath;
 use crate::{End, Refusal, Scope, SystemRequest};
 
 /// Largest number of requests by the other end of the hop that wait for the location of an address; more are refused.
 const QUESTIONS: usize = 16_384;
 
 impl<C: Content + Default> Splitter<C> {
-    fn crossing(&mut self, peer: usize) -> Option<&mut PeerPath> {
-        self.crossings.iter_mut().find(|one| one.peer == peer)
-    }
-
     /// Notes that a peer has streams.
     pub(super) fn streams_began(&mut self, peer: usize, profile: Profile, scope: Scope) {
-        let Some(crossing) = self.crossing(peer) else {
+        let Some(crossing) = self.crossings.get_mut(&peer) else {
             return;
         };
         (crossing.profile, crossing.scope) = (Some(profile), scope);
@@ -34,14 +29,14 @@ impl<C: Content + Default> Splitter<C> {
     /// Leaves all connections to packets, since packets are not diverted to the listener.
     pub(super) fn not_diverted(&mut self) {
         self.diverts = false;
-        for crossing in &mut self.crossings {
+        for crossing in self.crossings.values_mut() {
             crossing.profile = None;
         }
     }
 
     /// Ends all streams of a peer, and the connections that they carried.
     pub(super) fn streams_ended(&mut self, peer: usize) {
-        if let Some(crossing) = self.crossing(peer) {
+        if let Some(crossing) = self.crossings.get_mut(&peer) {
             crossing.profile = None;
         }
         let questions = &mut self.admission.questions;

@@ -298,3 +298,63 @@ fn a_new_connection_with_the_ends_of_a_former_one_is_not_reset() {
     while gateway.poll_output().is_some() {}
     assert!(answer(&mut gateway, Instant::ZERO, TcpFlags::ACK).is_none());
 }
+
+fn connections(splitter: &Splitter<Chunks>) -> u64 {
+    splitter.status().counters.open
+}
+
+/// Whatever stage it has reached, a connection of a mobile host that leaves ends on both sides.
+#[test]
+fn connections_of_a_mobile_host_that_leaves_are_reset() {
+    let script = script();
+    for steps in 1..script.len() {
+        let mut splitter = splitter(End::Mobile);
+        let (mut sockets, mut ended) = (0, 0);
+        let left = Input::MobileLeft { peer: 3 };
+        // What was on its way concerns nobody.
+        let late = script[steps..].iter().map(|(_, input)| input.clone());
+        let before = script[..steps].iter().map(|(_, input)| input.clone());
+        for input in before.chain([left]).chain(late) {
+            splitter.handle_input(Instant::ZERO, input);
+            while let Some(output) = splitter.poll_output() {
+                match output {
+                    Output::System(SystemRequest::Adopt(..)) => sockets += 1,
+                    Output::System(SystemRequest::Socket(
+                        _,
+                        SocketRequest::Reset | SocketRequest::Release,
+                    )) => ended += 1,
+                    _ => {}
+                }
+            }
+        }
+        assert_eq!(
+            (connections(&splitter), sockets),
+            (0, ended),
+            "after {steps} steps"
+        );
+        assert!(request(&splitter, Origin::Host).is_none());
+        assert!(!splitter.serves(ends().source.ip()));
+        assert_eq!(splitter.poll_timeout(), None, "after {steps} steps");
+    }
+}
+
+#[test]
+fn connections_of_a_mobile_host_are_split_once_it_has_joined() {
+    let transparent = true;
+    let mut splitter = splitter(End::Gateway { transparent });
+    splitter.handle_input(Instant::ZERO, Input::MobileLeft { peer: 3 });
+    assert!(request(&splitter, Origin::Hop).is_none());
+    let mobile = |network: &str| Mobile {
+        peer: 4,
+        networks: vec![network.parse().expect("a network")],
+        scope: Scope::Every,
+    };
+    for (network, is_split) in [("10.9.0.2/32", true), ("10.9.0.3/32", false)] {
+        splitter.handle_input(Instant::ZERO, Input::MobileJoined(mobile(network)));
+        assert_eq!(
+            request(&splitter, Origin::Hop).is_some(),
+            is_split,
+            "{network}"
+        );
+    }
+}

@@ -1,0 +1,317 @@
+//! Reloading the configuration of a running daemon. The helper reads the files, since the daemon may not, and adapts
+//! the system; the daemon checks what was read, and changes the peers of its host.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use edges::diversion::{Diversion, Networks};
+use edges::undo::UndoLog;
+use hosts::Input;
+use runtime::helper::{Charge, Reload};
+use runtime::{Reloaded, Reloader};
+use serde::{Deserialize, Serialize};
+use session::PublicKey;
+use units::Bytes;
+
+use super::gateway::{Member, Wiring, members, memory_of_peers};
+use super::privileges::Keeper;
+use super::split;
+use crate::config::Source;
+use crate::config::gateway::GatewayConfig;
+use crate::config::mobile::MobileConfig;
+use crate::failure::Failure;
+
+/// Sections that may change while a gateway runs.
+const LIVE: [&str; 2] = ["caps", "peers"];
+
+/// What the helper reads for the daemon.
+#[derive(Serialize, Deserialize)]
+struct Files {
+    text: String,
+    /// Shared secrets by the files that the text names.
+    secrets: BTreeMap<PathBuf, String>,
+}
+
+/// The helper's part.
+pub(super) struct Reading {
+    path: PathBuf,
+    link: String,
+    /// Configuration to which the system is adapted, if it is a gateway's, and the one that was read last.
+    present: Option<GatewayConfig>,
+    next: Option<GatewayConfig>,
+    installed: Option<Diversion>,
+}
+
+impl Reading {
+    pub(super) fn new(charge: &Charge) -> Self {
+        let source = Source::new(charge.configuration.clone(), charge.text.clone(), None);
+        Self {
+            path: charge.configuration.clone(),
+            link: charge.link.clone(),
+            present: GatewayConfig::load(&source).ok(),
+            next: None,
+            installed: charge.installed.clone(),
+        }
+    }
+
+    /// Adapts the system to a configuration.
+    fn adapt(&self, undo: &mut UndoLog, config: &GatewayConfig) -> Result<(), Failure> {
+        let wiring = Wiring::new(config);
+        wiring.adapt(undo, &self.link).map_err(Failure::broken)?;
+        let Some(installed) = &self.installed else {
+            return Ok(());
+        };
+        let none = || Diversion {
+            from: Networks::default(),
+            to: Networks::default(),
+            ..installed.clone()
+        };
+        let plan = wiring.split(config);
+        let diversion = Diversion {
+            instance: installed.instance.clone(),
+            inner_link: installed.inner_link.clone(),
+            port: installed.port,
+            ..plan.map_or_else(none, |plan| plan.diversion())
+        };
+        diversion.install().map_err(Failure::broken)
+    }
+}
+
+impl Reload for Reading {
+    fn read(&mut self) -> Result<String, String> {
+        let read = || {
+            let source = Source::read(&self.path)?;
+            let mut secrets = BTreeMap::new();
+            let config = match &self.present {
+                None => MobileConfig::load(&source).map(|_| None)?,
+                Some(_) => Some(GatewayConfig::load(&source)?),
+            };
+            let peers = config.iter().flat_map(|config| &config.peers);
+            for path in peers.filter_map(|peer| peer.preshared_key_file.as_ref()) {
+                let secret = source.secret(path)?.to_text();
+                secrets.insert(path.clone(), secret.to_string());
+            }
+            let text = source.text().into();
+            let files = serde_json::to_string(&Files { text, secrets });
+            Ok((config, files.map_err(Failure::broken)?))
+        };
+        let (config, files) = read().map_err(|error: Failure| error.to_string())?;
+        self.next = config;
+        Ok(files)
+    }
+
+    fn apply(&mut self, undo: &mut UndoLog) -> Result<(), String> {
+        let Some(next) = self.next.take() else {
+            return Ok(());
+        };
+        if let Err(error) = self.adapt(undo, &next) {
+            // The first error is the one to report.
+            let _ = self
+                .present
+                .as_ref()
+                .map(|present| self.adapt(undo, present));
+            return Err(error.to_string());
+        }
+        self.present = Some(next);
+        Ok(())
+    }
+}
+
+/// The daemon's part: the configuration that is in force.
+pub(super) struct Present {
+    source: Source,
+    gateway: Option<Gateway>,
+}
+
+/// What a gateway has now, and what it had at its start.
+struct Gateway {
+    config: GatewayConfig,
+    members: Vec<Member>,
+    own_key: PublicKey,
+    memory: Bytes,
+    /// Versions of the inner addresses, and of those whose connections are split, if any are.
+    versions: (bool, bool),
+    split_versions: Option<(bool, bool)>,
+}
+
+impl Present {
+    /// Returns the configuration of a mobile host, whose peer stays.
+    pub(super) fn mobile(source: Source) -> Self {
+        Self {
+            source,
+            gateway: None,
+        }
+    }
+
+    /// Returns the configuration of a gateway with this key.
+    pub(super) fn gateway(source: Source, own_key: PublicKey) -> Result<Self, Failure> {
+        let config = GatewayConfig::load(&source)?;
+        refuse_own_key(&config, own_key, &source)?;
+        let members = members(&config, &source)?;
+        let wiring = Wiring::new(&config);
+        let plan = wiring.split(&config);
+        let gateway = Gateway {
+            memory: memory_of_peers(&members, &config, plan.as_ref())?,
+            own_key,
+            versions: wiring.versions(),
+            split_versions: plan.map(|plan| plan.diversion().versions()),
+            members,
+            config,
+        };
+        Ok(Self {
+            source,
+            gateway: Some(gateway),
+        })
+    }
+
+    /// Returns the configuration.
+    pub(super) fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Returns the memory for all mobile hosts of a gateway, and them.
+    pub(super) fn of_gateway(&self) -> Option<(Bytes, Vec<hosts::Peer>)> {
+        let gateway = self.gateway.as_ref()?;
+        let peers = gateway.members.iter().map(|member| member.peer.clone());
+        Some((gateway.memory, peers.collect()))
+    }
+
+    /// Starts the thread that reloads.
+    pub(super) fn start(mut self, keeper: Keeper) -> Result<Reloader, Failure> {
+        let reload = move || self.reload(&keeper).map_err(|error| error.to_string());
+        Reloader::start(reload)
+            .map_err(|error| Failure::setting(format!("cannot start the reloader: {error}")))
+    }
+
+    /// Takes the configuration as it is now; changes nothing if that is not possible.
+    fn reload(&mut self, keeper: &Keeper) -> Result<Reloaded, Failure> {
+        let files = keeper.read().map_err(Failure::setting)?;
+        let files: Files = serde_json::from_str(&files).map_err(Failure::broken)?;
+        let path = self.source.path().into();
+        let source = Source::new(path, files.text, Some(files.secrets));
+        check_fixed(&self.source, &source)?;
+        let reloaded = match &mut self.gateway {
+            None => Reloaded {
+                report: "nothing has changed".into(),
+                ..Reloaded::default()
+            },
+            Some(gateway) => gateway.reload(keeper, &source)?,
+        };
+        self.source = source;
+        Ok(reloaded)
+    }
+}
+
+impl Gateway {
+    fn reload(&mut self, keeper: &Keeper, source: &Source) -> Result<Reloaded, Failure> {
+        let config = GatewayConfig::load(source)?;
+        let members = members(&config, source)?;
+        let wiring = Wiring::new(&config);
+        let plan = wiring.split(&config);
+        refuse_own_key(&config, self.own_key, source)?;
+        self.check(&wiring, plan.as_ref(), source)?;
+        let memory = memory_of_peers(&members, &config, plan.as_ref())?;
+        keeper.apply().map_err(Failure::broken)?;
+        let (mut inputs, report) = self.differences(&members);
+        if memory != self.memory {
+            // For a moment the memory suffices for both, so that the order of the changes does not matter.
+            inputs.insert(0, Input::Memory(self.memory + memory));
+        }
+        inputs.push(Input::Memory(memory));
+        (self.config, self.members, self.memory) = (config, members, memory);
+        let destinations = plan.and_then(|plan| plan.destinations);
+        Ok(Reloaded {
+            inputs,
+            destinations,
+            report,
+        })
+    }
+
+    /// Refuses what needs more than a running gateway can change.
+    fn check(
+        &self,
+        wiring: &Wiring,
+        plan: Option<&split::Plan>,
+        source: &Source,
+    ) -> Result<(), Failure> {
+        let exceeds = |(ipv4, ipv6): (bool, bool), known: (bool, bool)| {
+            (ipv4 && !known.0) || (ipv6 && !known.1)
+        };
+        let what = match plan.map(|plan| plan.diversion().versions()) {
+            _ if exceeds(wiring.versions(), self.versions) => {
+                "inner addresses of another IP version than at its start; restart the gateway for them"
+            }
+            Some(_) if self.split_versions.is_none() => {
+                "the first mobile host whose TCP is split; restart the gateway for it"
+            }
+            Some(versions)
+                if self
+                    .split_versions
+                    .is_some_and(|known| exceeds(versions, known)) =>
+            {
+                "the first mobile host whose TCP over this IP version is split; restart the gateway for it"
+            }
+            Some(_) | None => return Ok(()),
+        };
+        Err(source.wrong(None, what))
+    }
+
+    /// Returns the inputs that lead to these mobile hosts, and a report of them.
+    fn differences(&self, members: &[Member]) -> (Vec<Input>, String) {
+        let by_key = |members: &[Member]| -> BTreeMap<PublicKey, Member> {
+            let members = members.iter().cloned();
+            members.map(|member| (member.peer.public, member)).collect()
+        };
+        let (present, next) = (by_key(&self.members), by_key(members));
+        let gone: Vec<_> = present
+            .iter()
+            .filter(|(key, _)| !next.contains_key(key))
+            .collect();
+        let mut inputs: Vec<_> = gone.iter().map(|(key, _)| Input::Revoke(**key)).collect();
+        let (mut added, mut changed) = (0, 0);
+        for member in members {
+            match present.get(&member.peer.public) {
+                Some(known) if known == member => continue,
+                Some(_) => changed += 1,
+                None => added += 1,
+            }
+            inputs.push(Input::Admit {
+                peer: Box::new(member.peer.clone()),
+                scope: member.scope,
+            });
+        }
+        let revoked = gone.len();
+        let report = format!("{added} peers added, {changed} changed, {revoked} revoked");
+        (inputs, report)
+    }
+}
+
+/// Refuses a mobile host with the gateway's key.
+fn refuse_own_key(
+    config: &GatewayConfig,
+    own_key: PublicKey,
+    source: &Source,
+) -> Result<(), Failure> {
+    let mut peers = config.peers.iter();
+    match peers.find(|mobile| mobile.public_key.get_ref().0 == own_key) {
+        None => Ok(()),
+        Some(mobile) => {
+            let what = "this is the gateway's own key; give the mobile host's";
+            Err(source.wrong(Some(mobile.public_key.span()), what))
+        }
+    }
+}
+
+/// Refuses a configuration with another value of an option that cannot change while the daemon runs.
+fn check_fixed(present: &Source, next: &Source) -> Result<(), Failure> {
+    let (old, new): (toml::Table, toml::Table) = (present.parse()?, next.parse()?);
+    let is_live = |key: &str| LIVE.contains(&key) && !new.contains_key("gateway");
+    let mut keys = old.keys().chain(new.keys());
+    let fixed = keys.find(|key| !is_live(key) && old.get(*key) != new.get(*key));
+    let Some(key) = fixed else {
+        return Ok(());
+    };
+    let what =
+        format!("`{key}` cannot change while the daemon runs; restart it, or undo this change");
+    Err(next.wrong(next.place_of(key), what))
+}

@@ -1,0 +1,200 @@
+//! The peers of a host, which may change at any time. A change of one peer changes nothing for the others.
+
+use machine::Machine;
+use session::PublicKey;
+use split::{Mobile, Scope};
+use thiserror::Error;
+use units::{Bytes, Instant};
+
+use super::Host;
+use crate::leases::Leases;
+use crate::peer::Peer;
+use crate::streams::StreamMaker;
+use crate::{Event, EventKind, Output, Role};
+
+/// Reason why a host does not admit a peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum AdmitError {
+    /// Its keys cannot be used.
+    #[error(transparent)]
+    Session(#[from] session::PeerError),
+    /// The memory for all peers is too little.
+    #[error("the peers need {0} of memory at least")]
+    Memory(Bytes),
+    /// The shared air has as many peers as it can have.
+    #[error("65,536 peers share the air already")]
+    AirIsFull,
+    /// The peer's connections are to be split, and the host splits none.
+    #[error("this host does not split TCP; restart it with a peer whose TCP is split")]
+    NoSplit,
+}
+
+impl Host {
+    /// Adds a peer, or replaces the settings of the peer that has its key; announces the result.
+    pub(crate) fn admit(&mut self, now: Instant, settings: crate::Peer, scope: Option<Scope>) {
+        let name = settings.name.clone();
+        let admitted = match self.index_with(&settings.public) {
+            None => self.add(now, settings, scope).map(|()| EventKind::Admitted),
+            Some(index) => self.change(now, index, settings, scope),
+        };
+        let kind = admitted.unwrap_or_else(EventKind::NotAdmitted);
+        self.outputs
+            .push_back(Output::Event(Event { peer: name, kind }));
+    }
+
+    /// Removes the peer that has this key, if there is one: it is a stranger from now on.
+    pub(crate) fn revoke(&mut self, now: Instant, key: &PublicKey) {
+        if let Some(index) = self.index_with(key) {
+            self.announce(index, EventKind::Revoked);
+            self.remove(now, index);
+        }
+    }
+
+    fn index_with(&self, key: &PublicKey) -> Option<usize> {
+        let id = self.endpoint.peer_with(key)?;
+        self.peers.index_of(id)
+    }
+
+    /// Adds a peer.
+    pub(super) fn add(
+        &mut self,
+        now: Instant,
+        settings: crate::Peer,
+        scope: Option<Scope>,
+    ) -> Result<(), AdmitError> {
+        if scope.is_some() && self.splitter.is_none() {
+            return Err(AdmitError::NoSplit);
+        }
+        let id = self.endpoint.add_peer(session::PeerConfig {
+            public_key: settings.public,
+            preshared_key: settings.preshared.clone(),
+            role: match self.role {
+                Role::Mobile => session::Role::Initiator,
+                Role::Gateway => session::Role::Responder,
+            },
+            features: settings.tcp.features() | settings.split.features(),
+        })?;
+        let index = id.number();
+        if let Err(error) = self.make_room(now, index, &settings) {
+            // It was added just now.
+            let _ = self.endpoint.remove_peer(id);
+            return Err(error);
+        }
+        let peer = Peer::new(now, settings, id, &self.bearer);
+        self.agenda.note(index, &peer.association);
+        self.peers.insert(peer);
+        self.occupy(now, index, scope);
+        if self.begun {
+            // Only a mobile host initiates.
+            let _ = self.endpoint.connect(now, id);
+        }
+        Ok(())
+    }
+
+    /// Takes memory and a place on the air for a new peer.
+    fn make_room(
+        &mut self,
+        now: Instant,
+        index: usize,
+        settings: &crate::Peer,
+    ) -> Result<(), AdmitError> {
+        if let Some(sharing) = &mut self.sharing
+            && !sharing.air.join(now, index, settings.weight)
+        {
+            return Err(AdmitError::AirIsFull);
+        }
+        let least = self.least_of(settings);
+        let room = self.leases.as_mut().map(|leases| leases.join(index, least));
+        room.unwrap_or(Ok(())).map_err(|least| {
+            if let Some(sharing) = &mut self.sharing {
+                sharing.air.leave(now, index);
+            }
+            AdmitError::Memory(least)
+        })
+    }
+
+    fn least_of(&self, settings: &crate::Peer) -> Bytes {
+        let streams = self.bearer.streams;
+        let streams = streams.map_or(Bytes::ZERO, |maker: StreamMaker| maker.memory_most());
+        settings.memory_least(streams, self.bearer.snoop_cache)
+    }
+
+    /// Routes a peer's inner addresses to it, and notifies the splitter of them.
+    fn occupy(&mut self, now: Instant, index: usize, scope: Option<Scope>) {
+        let peer = &mut self.peers[index];
+        peer.streams.scope = scope;
+        for (network, length) in &peer.settings.prefixes {
+            self.routes.add(*network, *length, index);
+        }
+        if let (Some(splitter), Some(scope)) = (&mut self.splitter, scope) {
+            let mobile = Mobile::of_prefixes(index, &peer.settings.prefixes, scope);
+            splitter.handle_input(now, split::Input::MobileJoined(mobile));
+        }
+    }
+
+    /// Replaces the settings of a peer; the hop to it begins anew where they cannot change otherwise.
+    fn change(
+        &mut self,
+        now: Instant,
+        index: usize,
+        settings: crate::Peer,
+        scope: Option<Scope>,
+    ) -> Result<EventKind, AdmitError> {
+        let peer = &self.peers[index];
+        let anew = scope != peer.streams.scope || !settings.continues(&peer.settings);
+        if anew {
+            if scope.is_some() && self.splitter.is_none() {
+                return Err(AdmitError::NoSplit);
+            }
+            let (least, former) = (self.least_of(&settings), self.least_of(&peer.settings));
+            let needed = |leases: &Leases| leases.without_room(least, former);
+            if let Some(needed) = self.leases.as_ref().and_then(needed) {
+                return Err(AdmitError::Memory(needed));
+            }
+            if peer.settings.name != settings.name {
+                // Those who know it by that name must not wait for it.
+                self.announce(index, EventKind::Revoked);
+            }
+            self.remove(now, index);
+            self.add(now, settings, scope)?;
+        } else {
+            self.vacate(index);
+            if let Some(sharing) = &mut self.sharing {
+                sharing.air.join(now, index, settings.weight);
+            }
+            self.peers[index].settings = settings;
+            self.occupy(now, index, scope);
+        }
+        Ok(EventKind::Changed { anew })
+    }
+
+    /// Takes its inner addresses from a peer.
+    fn vacate(&mut self, index: usize) {
+        for (network, length) in &self.peers[index].settings.prefixes {
+            self.routes.remove(*network, *length, index);
+        }
+    }
+
+    /// Removes a peer and all that is kept for it, after a goodbye. Its connections are reset.
+    fn remove(&mut self, now: Instant, index: usize) {
+        let id = self.peers[index].id;
+        // The peer is known, and only others are refused.
+        let _ = self.endpoint.leave(now, id);
+        self.follow_sessions(now, None);
+        if let Some(splitter) = &mut self.splitter {
+            splitter.handle_input(now, split::Input::MobileLeft { peer: index });
+        }
+        self.follow_splitter(now);
+        self.vacate(index);
+        self.agenda.remove(index);
+        if let Some(leases) = &mut self.leases {
+            leases.leave(index);
+        }
+        if let Some(sharing) = &mut self.sharing {
+            sharing.air.leave(now, index);
+            sharing.changed.retain(|changed| *changed != index);
+        }
+        let _ = self.endpoint.remove_peer(id);
+        self.peers.remove(index);
+    }
+}

@@ -1,0 +1,67 @@
+//! The peers of a host, by number.
+
+use std::collections::BTreeMap;
+use std::ops::{Index, IndexMut};
+
+use session::PeerId;
+
+use crate::peer::Peer;
+
+/// Peers by the number of their session. A number never belongs to another peer, so what is late concerns nobody.
+#[derive(Debug, Default)]
+pub(crate) struct Peers(BTreeMap<usize, Box<Peer>>);
+
+impl Peers {
+    /// Adds a peer; returns its number.
+    pub(crate) fn insert(&mut self, peer: Peer) -> usize {
+        let index = peer.id.number();
+        self.0.insert(index, Box::new(peer));
+        index
+    }
+
+    pub(crate) fn remove(&mut self, index: usize) -> Option<Box<Peer>> {
+        self.0.remove(&index)
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<&Peer> {
+        self.0.get(&index).map(|peer| &**peer)
+    }
+
+    pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut Peer> {
+        self.0.get_mut(&index).map(|peer| &mut **peer)
+    }
+
+    /// Returns the number of the peer with this session, if it is still there.
+    pub(crate) fn index_of(&self, id: PeerId) -> Option<usize> {
+        let index = id.number();
+        self.0.contains_key(&index).then_some(index)
+    }
+
+    /// Returns the numbers of all peers.
+    pub(crate) fn indices(&self) -> Vec<usize> {
+        self.0.keys().copied().collect()
+    }
+
+    /// Returns all peers with their numbers, in the order in which they were added.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Peer)> {
+        self.0.iter().map(|(index, peer)| (*index, &**peer))
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut Peer)> {
+        self.0.iter_mut().map(|(index, peer)| (*index, &mut **peer))
+    }
+}
+
+impl Index<usize> for Peers {
+    type Output = Peer;
+
+    fn index(&self, index: usize) -> &Peer {
+        self.get(index).expect("a peer that is still there")
+    }
+}
+
+impl IndexMut<usize> for Peers {
+    fn index_mut(&mut self, index: usize) -> &mut Peer {
+        self.get_mut(index).expect("a peer that is still there")
+    }
+}
