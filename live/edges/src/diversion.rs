@@ -173,7 +173,8 @@ impl Diversion {
             "  chain prerouting {{\n    \
              type filter hook prerouting priority mangle; policy accept;\n    \
              meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n    \
-             meta l4proto {{ icmp, ipv6-icmp }} socket transparent 1 meta mark set {mark} accept\n{rules}  }}\n{output}{forward}"
+             meta l4proto {{ icmp, ipv6-icmp }} socket transparent 1 meta mark set {mark} accept\n{rules}  }}\n\
+             {output}{forward}"
         ))
     }
 

@@ -49,6 +49,8 @@ pub(crate) struct Fragment {
     pub(crate) last: bool,
     pub(crate) repaired: bool,
     pub(crate) attempt: u8,
+    /// True if it was sent before.
+    pub(crate) again: bool,
 }
 
 /// Brief packets whose delivery is not confirmed.
@@ -139,6 +141,7 @@ impl BriefSender {
                 last: end == entry.len(),
                 repaired: entry.repaired && again,
                 attempt: entry.attempt,
+                again: range.start < entry.unsent,
             }
         };
         while let Some(packet) = self.repairs.front().copied() {

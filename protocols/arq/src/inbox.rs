@@ -87,6 +87,25 @@ impl Inbox {
         self.memory + StreamReceiver::SIZE + longest_packet() <= self.most
     }
 
+    /// Makes room for one more stream or fragmented packet; returns false if there is none.
+    ///
+    /// Parts of brief packets whose others are lost would take it for ever: nobody may repeat these.
+    fn make_room(&mut self) -> bool {
+        while !self.has_room_for_one() {
+            if !self.drop_fragments() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Drops the fragments of the packet that began first; returns false if there are none.
+    fn drop_fragments(&mut self) -> bool {
+        let oldest = self.fragmented.pop_front();
+        self.memory -= oldest.as_ref().map_or(0, |(_, oldest)| oldest.memory());
+        oldest.is_some()
+    }
+
     /// Adds a chunk of a stream.
     pub(crate) fn stream(
         &mut self,
@@ -99,8 +118,8 @@ impl Inbox {
         if self.finished.contains(flow) {
             return Err(Refused::Repeated);
         }
-        let has_room = self.streams.len() < STREAMS_MAX && self.has_room_for_one();
-        if !has_room && !self.streams.contains_key(&flow) {
+        let is_new = !self.streams.contains_key(&flow);
+        if is_new && (self.streams.len() >= STREAMS_MAX || !self.make_room()) {
             return Err(Refused::Limit);
         }
         let room = self.room();
@@ -126,6 +145,10 @@ impl Inbox {
         let noted = self.touched.back() == Some(&flow) || self.touched.len() >= TOUCHED_MAX;
         if result.is_ok() && is_inside && !noted {
             self.touched.push_back(flow);
+        }
+        if result == Err(Refused::Limit) {
+            // The chunk comes again.
+            self.drop_fragments();
         }
         result
     }
@@ -225,12 +248,10 @@ impl Inbox {
         if known.is_some() {
             return known;
         }
-        if self.fragmented.len() == FRAGMENTED_MAX
-            && let Some((_, oldest)) = self.fragmented.pop_front()
-        {
-            self.memory -= oldest.memory();
+        if self.fragmented.len() == FRAGMENTED_MAX {
+            self.drop_fragments();
         }
-        if !self.has_room_for_one() {
+        if !self.make_room() {
             return None;
         }
         let stream = StreamReceiver::default();
@@ -305,6 +326,8 @@ impl Inbox {
 
 #[cfg(test)]
 mod tests {
+    use wire::hop::RecordWriter;
+
     use super::*;
 
     #[test]
@@ -317,5 +340,23 @@ mod tests {
         let numbers = inbox.finished.memory();
         assert!(numbers >= 1_000 * size_of::<u64>());
         assert_eq!(inbox.memory(), before + numbers);
+    }
+
+    #[test]
+    fn packets_that_lost_a_fragment_leave_room_for_others() {
+        let mut inbox = Inbox::new(longest_packet() * 3 / 2, None);
+        let packet = Packet::new(PacketBuffer::copy_of(&[0x45; 1_200]));
+        let head = RecordWriter::default().write(&packet);
+        let record = [head.as_bytes(), &packet[head.skip()..]].concat();
+        let (first, second) = record.split_at(600);
+        for number in 0..200 {
+            let begun = inbox.brief(number, 0, first, false, &mut |_| ());
+            assert_eq!(begun, Ok(()), "packet {number}");
+        }
+        let stream = inbox.stream(0, 0, &record, false, &mut |_| ());
+        assert_eq!(stream, Ok(()), "a stream finds room too");
+        let mut whole = 0;
+        let end = inbox.brief(199, 600, second, true, &mut |_| whole += 1);
+        assert_eq!((end, whole), (Ok(()), 1));
     }
 }

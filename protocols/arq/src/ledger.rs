@@ -6,6 +6,7 @@ use std::ops::Range;
 use units::{Duration, Instant};
 use wire::ip::Ecn;
 
+use crate::copies::NewestCopies;
 use crate::sent_marks::SentMarks;
 
 /// Content of a transmission, for repair.
@@ -32,6 +33,8 @@ pub(crate) enum Content {
         range: Range<u64>,
         /// Number of the try, from 1.
         attempt: u8,
+        /// True if it is a retransmission.
+        again: bool,
     },
     /// A packet of the split transport, with its length in bytes. That transport repairs its loss.
     Transport(u16),
@@ -46,6 +49,14 @@ impl Content {
             Self::Stream { range, .. } | Self::Brief { range, .. } => range.end - range.start,
             Self::Transport(length) => u64::from(*length),
             Self::Padding => 0,
+        }
+    }
+
+    /// Returns true if it is a retransmission.
+    pub(crate) fn is_again(&self) -> bool {
+        match self {
+            Self::Stream { again, .. } | Self::Brief { again, .. } => *again,
+            Self::Transport(_) | Self::Padding => false,
         }
     }
 }
@@ -114,6 +125,7 @@ pub(crate) struct Settled {
 pub(crate) struct Ledger {
     entries: VecDeque<Entry>,
     contents: VecDeque<Content>,
+    newest: NewestCopies,
     /// Number of the first entry.
     base: u64,
     /// Number of entries at the front that are not waited for: they are not in flight, or request no acknowledgement.
@@ -159,10 +171,12 @@ impl Ledger {
     pub(crate) fn memory(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>()
             + self.contents.capacity() * size_of::<Content>()
+            + self.newest.memory()
     }
 
     /// Adds `content` to the transmission that is being written.
     pub(crate) fn carry(&mut self, content: Content) {
+        self.newest.sent(self.next_number(), &content);
         self.contents.push_back(content);
     }
 
@@ -220,28 +234,43 @@ impl Ledger {
         self.entries.get(self.presumed).map(|entry| entry.sent_at)
     }
 
-    /// Presumes transmissions lost that left `patience` ago or earlier, at most the `most` oldest; `due` gets their
-    /// contents. Returns the number of those transmissions.
+    /// Presumes transmissions lost that left `patience` ago or earlier. `due` gets their contents, except those of
+    /// which another copy has left since `spared`; at most the `most` oldest with others are presumed lost. Returns the
+    /// number of all of them.
     pub(crate) fn presume_lost(
         &mut self,
         now: Instant,
         patience: Duration,
         most: usize,
+        spared: Instant,
         mut due: impl FnMut(&Content),
     ) -> usize {
-        let mut count = 0;
+        let (mut count, mut repeated) = (0, 0);
         let mut first = 0;
-        for (index, entry) in self.entries.iter_mut().enumerate() {
-            if entry.sent_at + patience > now || count >= most {
+        for index in 0..self.entries.len() {
+            let entry = &mut self.entries[index];
+            if entry.sent_at + patience > now || repeated >= most {
                 break;
             }
             let contents = first..first + usize::from(entry.contents);
             first = contents.end;
-            if index >= self.presumed && entry.fate == Fate::Open {
-                entry.fate = Fate::Presumed;
-                count += usize::from(entry.asks);
-                self.contents.range(contents).for_each(&mut due);
+            if index < self.presumed || entry.fate != Fate::Open {
+                continue;
             }
+            entry.fate = Fate::Presumed;
+            let (number, asks) = (self.base + index as u64, entry.asks);
+            let mut is_repeated = contents.is_empty();
+            for content in self.contents.range(contents) {
+                let later = self.newest.later(number, content);
+                let later = later.and_then(|later| self.entries.get((later - self.base) as usize));
+                if later.is_none_or(|later| later.sent_at <= spared) {
+                    self.newest.settled(number, content);
+                    is_repeated = true;
+                    due(content);
+                }
+            }
+            count += usize::from(asks);
+            repeated += usize::from(is_repeated && asks);
         }
         self.pass_presumed();
         if count > 0 {
@@ -281,6 +310,9 @@ impl Ledger {
             let arrived = ranges.peek().is_some_and(|(start, _)| *start <= number);
             if entry.fate == Fate::Settled || (!arrived && number >= lost_before) {
                 continue;
+            }
+            for content in self.contents.range(contents.clone()) {
+                self.newest.settled(number, content);
             }
             let mut carried = self.contents.range(contents);
             let news = Settled {

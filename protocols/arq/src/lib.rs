@@ -20,6 +20,7 @@ mod arq;
 mod brief;
 mod cause;
 mod controlled_delay;
+mod copies;
 mod fair;
 mod filter;
 mod flow;

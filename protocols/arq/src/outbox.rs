@@ -301,6 +301,7 @@ impl Outbox {
             packet: fragment.packet,
             range: start..end,
             attempt: fragment.attempt,
+            again: fragment.again,
         })
     }
 
@@ -374,6 +375,7 @@ impl Outbox {
                 packet,
                 range,
                 attempt,
+                ..
             } => {
                 let counts = !in_fade || self.brief.counts_fades();
                 let failed = counts.then_some(*attempt);

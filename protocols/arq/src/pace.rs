@@ -25,12 +25,16 @@ impl SilenceEffect {
     /// Returns the time between retransmissions in a silence that has lasted for `lasted`; `None` if copies cost
     /// nothing.
     pub(crate) fn spacing(self, lasted: Duration) -> Option<Duration> {
-        let part = match self {
-            Self::Unknown => 16,
-            Self::Hold => 4,
-            Self::Lose => return None,
-        };
-        Some((lasted / part).clamp(COPIES_LEAST, COPIES_MOST))
+        match self {
+            Self::Unknown => Some(Self::least_spacing(lasted)),
+            Self::Hold => Some(Self::least_spacing(lasted * 4)),
+            Self::Lose => None,
+        }
+    }
+
+    /// Returns the least time between two copies of one content, whatever the effect of the silence.
+    pub(crate) fn least_spacing(lasted: Duration) -> Duration {
+        (lasted / 16).clamp(COPIES_LEAST, COPIES_MOST)
     }
 }
 

@@ -11,6 +11,8 @@ const OVERTAKING_MOST: Duration = Duration::from_millis(100);
 const OVERTAKING_LEAST: Duration = Duration::from_millis(2);
 /// Longest wait before a try without any result is repeated.
 const REST_MOST: Duration = Duration::from_secs(1);
+/// Most doublings of the time for which an acknowledgement is awaited.
+const DOUBLINGS: u32 = 3;
 /// Time beyond a round trip after which a try without any acknowledgement is given up: its acknowledgement may stand
 /// in a queue.
 const LATE: Duration = Duration::from_millis(250);
@@ -27,8 +29,10 @@ impl Timing {
         (self.smoothed / 4).clamp(OVERTAKING_LEAST, OVERTAKING_MOST)
     }
 
-    fn give_up(&self) -> Duration {
-        self.patience * 2 + LATE
+    /// Returns the time for which any acknowledgement is awaited after so many tries `in_vain`. It doubles with each
+    /// (RFC 6298 §5.5): the hop may have become slower than the measured round trips, and nothing but a try may cross.
+    fn give_up(&self, in_vain: u32) -> Duration {
+        (self.patience * 2 + LATE) * (1 << in_vain.min(DOUBLINGS))
     }
 }
 
@@ -122,9 +126,9 @@ impl Round {
         mut lost: impl FnMut(u64),
     ) -> Verdict {
         let mut vain = 0;
-        let losses = &mut self.lost;
+        let (losses, in_vain) = (&mut self.lost, self.in_vain);
         self.pairs.retain(|pair| {
-            let ends = ends(pair, timing);
+            let ends = ends(pair, timing, in_vain);
             if ends > now {
                 return true;
             }
@@ -152,7 +156,8 @@ impl Round {
 
     /// Returns the time at which [`judge`](Self::judge) is next due.
     pub(crate) fn due_at(&self, timing: &Timing) -> Option<Instant> {
-        self.pairs.iter().map(|pair| ends(pair, timing)).min()
+        let ends = |pair| ends(pair, timing, self.in_vain);
+        self.pairs.iter().map(ends).min()
     }
 
     /// Returns the numbers of packets whose arrival is awaited.
@@ -163,10 +168,10 @@ impl Round {
     }
 }
 
-/// Returns the time at which a pair is judged, as far as is known now.
-fn ends(pair: &Pair, timing: &Timing) -> Instant {
+/// Returns the time at which a pair is judged after so many tries `in_vain`, as far as is known now.
+fn ends(pair: &Pair, timing: &Timing, in_vain: u32) -> Instant {
     match pair.short_at {
         Some(at) => at + timing.overtaking(),
-        None => pair.sent_at + timing.give_up(),
+        None => pair.sent_at + timing.give_up(in_vain),
     }
 }

@@ -1,5 +1,7 @@
 //! Tests of one path over a scripted hop.
 
+use std::collections::VecDeque;
+
 use machine::{Machine, conformance, earlier};
 use pathmtu::{BASE, Config, Input, LEAST, News, Output, PathMtu};
 use simulator::testing::{Clock, Next};
@@ -362,6 +364,34 @@ fn a_late_arrival_counts() {
         1_500,
         "the long one was only overtaken"
     );
+}
+
+#[test]
+fn a_hop_that_has_become_slow_is_searched_in_a_few_tries() {
+    let mut path = PathMtu::new(Config::up_to(1_500));
+    let mut now = Instant::from_millis(1_000);
+    let (smoothed, patience) = (Duration::from_millis(2), Duration::from_millis(46));
+    path.handle_input(now, Input::RoundTrip { smoothed, patience });
+    path.handle_input(now, Input::Wanted);
+    let slow = Duration::from_millis(820);
+    let (mut probes, mut arrivals) = (0, VecDeque::new());
+    let end = now + SECOND * 20;
+    while now < end {
+        while let Some(number) = arrivals.pop_front_if(|(at, _)| *at <= now) {
+            path.handle_input(now, Input::Arrived(number.1));
+        }
+        path.handle_timeout(now);
+        if path.air_wanted_from().is_some_and(|from| from <= now) {
+            path.handle_input(now, Input::AirFree);
+        }
+        while path.poll_output().is_some() {
+            path.handle_input(now, Input::Sent(probes * 2));
+            arrivals.push_back((now + slow, probes * 2));
+            probes += 1;
+        }
+        now += Duration::from_millis(1);
+    }
+    assert_eq!((path.found(), probes), (Some(1_500), 3));
 }
 
 #[test]

@@ -223,8 +223,13 @@ impl Arq {
         // Copies would queue behind the originals that the hop may still hold: a few show if it does.
         let spacing = self.copy_spacing(now);
         let most = spacing.map_or(usize::MAX, |_| 1);
+        let silent = self
+            .pace
+            .silent_since
+            .map_or(Duration::ZERO, |since| now.since(since));
+        let spared = now - SilenceEffect::least_spacing(silent);
         let Self { ledger, outbox, .. } = self;
-        let count = ledger.presume_lost(now, patience, most, |content: &Content| {
+        let count = ledger.presume_lost(now, patience, most, spared, |content: &Content| {
             outbox.doubt(now, content);
         });
         outbox.resume();

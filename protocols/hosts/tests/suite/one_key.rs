@@ -50,6 +50,17 @@ fn host(key: Key, life: u64) -> Host {
     build::host(config, build::entropy(life, name))
 }
 
+/// What the network does beside the delay.
+struct Network {
+    /// True if it reports datagrams to a host that does not run.
+    reports: bool,
+    /// Part of the datagrams that it loses.
+    lost: Probability,
+    random: RandomStream,
+    /// Number of initiations that were sent.
+    initiations: u32,
+}
+
 /// Hosts on a hop that only delays. Datagrams for the first place go to the gateway that has it at present.
 struct Net {
     hosts: Vec<(Key, Option<Host>)>,
@@ -67,14 +78,9 @@ struct Net {
     bare: Vec<(Instant, usize, Vec<u8>)>,
     /// Ports of the packets that are sent.
     ways: Vec<u16>,
-    /// True if the network reports datagrams to a host that does not run.
-    reports: bool,
+    network: Network,
     /// Unix time at the origin, in nanoseconds, as hosts that start see it.
     wall: u64,
-    initiations: u32,
-    /// Part of the datagrams that the air loses.
-    lost: Probability,
-    air: RandomStream,
 }
 
 impl Net {
@@ -91,11 +97,13 @@ impl Net {
             lives: 0,
             bare: Vec::new(),
             ways: vec![UP, DOWN],
-            reports: false,
+            network: Network {
+                reports: false,
+                lost: Probability::ratio(0, 1),
+                random: RandomStream::named(1, "air"),
+                initiations: 0,
+            },
             wall: WALL,
-            initiations: 0,
-            lost: Probability::ratio(0, 1),
-            air: RandomStream::named(1, "air"),
         }
     }
 
@@ -130,8 +138,8 @@ impl Net {
                         Some(0) => self.gateway,
                         other => other.expect("a host"),
                     };
-                    self.initiations += u32::from(buffer[0] == INITIATION);
-                    if !self.air.chance(self.lost) {
+                    self.network.initiations += u32::from(buffer[0] == INITIATION);
+                    if !self.network.random.chance(self.network.lost) {
                         self.clock.add_after(DELAY, (from, to, buffer));
                     }
                 }
@@ -188,7 +196,7 @@ impl Net {
                     if self.hosts[to].1.is_some() {
                         let input = datagram(place(source), self.clock.now, buffer);
                         self.input(to, input);
-                    } else if self.reports {
+                    } else if self.network.reports {
                         self.input(from, Input::PortRefused(place(to)));
                     }
                 }
@@ -325,8 +333,8 @@ fn a_key_that_two_hosts_have_causes_no_handshakes_at_rest() {
     for (seed, lost) in worlds {
         for is_killed in [true, false] {
             let mut net = Net::new(&TWO_MOBILES);
-            net.lost = Probability::ratio(lost, 10);
-            net.air = RandomStream::named(seed, "air");
+            net.network.lost = Probability::ratio(lost, 10);
+            net.network.random = RandomStream::named(seed, "air");
             net.start(0);
             net.start(1);
             net.run_for(SECOND * 5);
@@ -337,9 +345,9 @@ fn a_key_that_two_hosts_have_causes_no_handshakes_at_rest() {
                 net.run_for(SECOND * 5);
             }
             net.run_until(net.clock.now + SECOND * 10);
-            let before = net.initiations;
+            let before = net.network.initiations;
             net.run_until(net.clock.now + SECOND * 600);
-            let count = net.initiations - before;
+            let count = net.network.initiations - before;
             let most = if lost == 0 { 12 } else { 100 };
             assert!(count < most, "{count} in {seed} {lost} {is_killed}");
         }
@@ -400,7 +408,7 @@ fn a_restarted_gateway_serves_within_two_seconds() {
             net.run_for(SECOND * 5 + EACH * (away % 10));
             net.kill(0);
             // Beyond a few seconds only the network's reports show that the hop is there.
-            net.reports = away > 50;
+            net.network.reports = away > 50;
             net.run_for(EACH * away);
             net.start(0);
             let back = net.clock.now;

@@ -243,6 +243,18 @@ fn a_hop_of_unknown_rate_gets_few_copies_of_a_request() {
     assert!((1..=10).contains(&repeats.len()), "{}", repeats.len());
 }
 
+/// Each copy of a request times out, the early ones too; not each of them leads to another.
+#[test]
+fn copies_do_not_multiply_in_a_silence() {
+    let mut end = Script::losing(usual(), ROUND_TRIP);
+    let mut seconds = Vec::new();
+    for _ in 0..3 {
+        end.brief(1, 300);
+        seconds.push(end.run(Duration::from_secs(1), MILLISECOND).len());
+    }
+    assert!(seconds.iter().all(|frames| *frames <= 60), "{seconds:?}");
+}
+
 /// A packet that is too large for early repeats probes the fade as all others do.
 #[test]
 fn a_large_packet_is_not_repeated_before_its_patience_ends() {
