@@ -156,6 +156,8 @@ pub fn signal_lines(bytes: &[u8]) {
         let mut again = Vec::new();
         let lines = [Signal::greeting(), signal.to_line()].concat();
         let read = Decoder::default().feed(lines.as_bytes(), |signal| again.push(signal));
-        assert_eq!((read, again), (Ok(()), vec![signal]));
+        // The latest time of all is no whole number of microseconds.
+        let texts = again.iter().map(Signal::to_line).collect::<String>();
+        assert_eq!((read, texts), (Ok(()), signal.to_line()));
     }
 }

@@ -144,7 +144,7 @@ impl Diversion {
                 if end == "saddr" && !self.is_own {
                     let _ = writeln!(
                         refusals,
-                        "    {of_link}tcp flags & rst == 0 reject with tcp reset"
+                        "    {of_link}tcp flags & (syn | rst) == 0 reject with tcp reset"
                     );
                 }
             }

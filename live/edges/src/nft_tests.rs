@@ -80,6 +80,21 @@ fn errors_about_diverted_connections_stay_here() {
     assert!(diversion().ruleset().unwrap().contains(rule));
 }
 
+/// Segments of a mobile host that no socket has are of an earlier run's connections. What the daemon itself sends in a
+/// mobile host's name are SYN, SYN-ACK and RST, and they go on.
+#[test]
+fn segments_of_unknown_connections_are_reset_at_the_gateway() {
+    let rule = "ip saddr { 10.7.0.2/32 } tcp flags & (syn | rst) == 0 reject with tcp reset";
+    let ruleset = diversion().ruleset().unwrap();
+    assert!(ruleset.contains(rule), "{ruleset}");
+    assert_eq!(ruleset.matches("reject").count(), 1, "{ruleset}");
+    let own = Diversion {
+        is_own: true,
+        ..diversion()
+    };
+    assert!(!own.ruleset().unwrap().contains("reject"));
+}
+
 /// Packets of a host's own sockets are diverted by the mark of their connection, which the first segment sets.
 #[test]
 fn a_hosts_own_connections_are_kept_by_their_mark() {

@@ -17,6 +17,7 @@ const SETTLING: Duration = Duration::from_secs(1);
 
 /// Options of such a bench.
 #[derive(clap::Args)]
+#[group(skip)]
 pub(super) struct Options {
     /// Seconds of each measurement, with the attack and without
     #[arg(long, default_value_t = 5.0)]

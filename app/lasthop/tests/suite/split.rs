@@ -1,6 +1,5 @@
 //! `tcp = "split"` over a lossy emulated hop, which the kernel's own TCP crosses, or MTCP.
 
-use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::thread;
@@ -11,7 +10,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::support::{
     Daemon, FIXED_HOST, GATEWAY_OUTSIDE, Hosts, LONG, LOSSY_LINK, able, carry, connect, fetch,
-    fetch_between, rule,
+    fetch_between,
 };
 
 const MOBILE: &str = "10.73.0.2";
@@ -255,45 +254,6 @@ fn no_stream_ends_short_when_the_gateway_is_killed() {
             drop((hosts, writer));
         }
     });
-}
-
-/// Returns true if a connection of the host's kernel is in TIME-WAIT.
-fn waits_for_late_segments(host: &Namespace) -> bool {
-    let read = || fs::read_to_string("/proc/thread-self/net/tcp").unwrap();
-    let table = host.run(read).unwrap();
-    let state = |line: &str| line.split_whitespace().nth(3) == Some("06");
-    table.lines().any(state)
-}
-
-/// The fixed host has ended its connection, so its kernel answers what the mobile host still sends with a reset. The
-/// gateway's kernel, whose socket is in TIME-WAIT, does not forward that.
-#[test]
-fn a_mobile_host_that_waits_learns_of_the_restart_of_its_gateway_when_the_fixed_host_has_ended() {
-    if !able() {
-        return;
-    }
-    let (hosts, [gateway, mobile_daemon]) = connected(false, "kernel-tcp");
-    let (mut mobile, mut fixed) = pair(&hosts);
-    mobile.write_all(b"request").unwrap();
-    mobile.shutdown(Shutdown::Write).unwrap();
-    fixed.read_to_end(&mut Vec::new()).unwrap();
-    rule(
-        &hosts.mobile,
-        "add table ip test; add chain ip test in { type filter hook input priority 0; }; \
-         add rule ip test in udp sport 51830 drop",
-    );
-    fixed.write_all(b"an answer").unwrap();
-    drop(fixed);
-    hosts.wait_until("the gateway has seen both ends", || {
-        waits_for_late_segments(&hosts.gateway)
-    });
-    gateway.kill();
-    rule(&hosts.mobile, "delete table ip test");
-    let restarted = hosts.start("gateway");
-    let end = mobile.read(&mut [0]).expect_err("an error");
-    assert_eq!(end.kind(), ErrorKind::ConnectionReset, "{}", hosts.logs());
-    mobile_daemon.terminate();
-    restarted.terminate();
 }
 
 /// A mobile host's daemon that is killed leaves no socket behind a connection that a fixed host began. Its application
