@@ -234,6 +234,7 @@ pub fn host_datagrams(bytes: &[u8]) {
         tcp: hosts::TcpTerms::Follow,
         split: hosts::SplitTerms::Never,
         caps: hosts::Caps::default(),
+        may_claim: false,
         weight: 1,
     };
     let config = hosts::Config {

@@ -105,6 +105,7 @@ fn config(role: Role, setting: u8, behaviour: u8) -> Config {
             packets: (behaviour & 8 != 0).then_some(200),
             ..Caps::default()
         },
+        may_claim: false,
         weight: 1,
     };
     let splits = split != SplitTerms::Never;
@@ -321,6 +322,7 @@ impl Site {
                 let at = place(0);
                 self.host.handle_input(self.now, Input::Found { peer, at });
             }
+            Output::Claim { .. } => panic!("it may not claim a key"),
             Output::Event(event) => note(&event.kind),
         }
     }

@@ -62,6 +62,7 @@ fn peer(index: usize) -> Peer {
         tcp: TcpTerms::Choose(TcpMethod::Arq),
         split: SplitTerms::Never,
         caps: Caps::default(),
+        may_claim: false,
         weight: 1,
     }
 }

@@ -81,6 +81,8 @@ pub struct Peer {
     pub split: SplitTerms,
     /// Limits on its use of this host.
     pub caps: Caps,
+    /// True if it may replace its key by another one ([`Output::Claim`](crate::Output::Claim)).
+    pub may_claim: bool,
     /// Its weight among the peers that share an air: twice the weight gives twice the share, if shares are given.
     pub weight: u16,
 }

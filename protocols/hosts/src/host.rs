@@ -1,5 +1,6 @@
 //! The state machine of a host.
 
+mod claims;
 mod members;
 mod presence;
 mod reach;
@@ -404,6 +405,7 @@ impl Machine for Host {
             Input::Leave => self.leave(now),
             Input::Admit { peer, scope } => self.admit(now, *peer, scope),
             Input::Revoke(key) => self.revoke(now, &key),
+            Input::ClaimRefused { of, reason } => self.claim_refused(now, &of, reason),
             Input::Memory(total) => {
                 if let Some(leases) = &mut self.leases {
                     leases.set_total(total);

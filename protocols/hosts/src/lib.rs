@@ -10,6 +10,7 @@ mod caps;
 mod config;
 mod event;
 mod host;
+mod joining;
 mod leases;
 mod path;
 mod peer;
@@ -30,6 +31,7 @@ pub use caps::Caps;
 pub use config::{Config, Peer, Role, memory_least};
 pub use event::{Event, EventKind};
 pub use host::{AdmitError, Host, HostError};
+pub use joining::{Joining, JoiningInput, JoiningOutput};
 pub use pathmtu::Config as BearerMtu;
 pub use presence::Registration;
 use redirector::Chunks;
@@ -41,6 +43,7 @@ pub use terms::{SplitTerms, TcpTerms};
 use units::{Bytes, Instant};
 pub use verdict::{Limit, LimitedBy, Reach, VerdictInputs};
 use wire::address::HopAddress;
+pub use wire::hop::ClaimRefusal;
 use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
@@ -98,6 +101,13 @@ pub enum Input {
     },
     /// The peer with this public key is no peer any more. It gets a goodbye, and is a stranger from then on.
     Revoke(PublicKey),
+    /// The claim of this peer ([`Output::Claim`]) is refused.
+    ClaimRefused {
+        /// Public key of the peer.
+        of: PublicKey,
+        /// The reason.
+        reason: ClaimRefusal,
+    },
     /// Most memory for all peers together from now on, if it is limited.
     Memory(Bytes),
     /// This host is about to stop: it notifies its peers and forgets them.
@@ -134,6 +144,14 @@ pub enum Output {
     Seek {
         /// Number of the peer: peers are numbered as they are added, from 0 on, and no number is used again.
         peer: usize,
+    },
+    /// A peer claims another key. The driver stores it, and then revokes the peer with the present key and admits it
+    /// with the other one; or it refuses the claim with [`Input::ClaimRefused`]. A peer that gets no answer claims again.
+    Claim {
+        /// The present public key of the peer.
+        of: PublicKey,
+        /// The claimed one.
+        key: PublicKey,
     },
     /// An event for the log.
     Event(Event),

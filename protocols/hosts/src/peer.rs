@@ -50,6 +50,8 @@ pub(crate) struct Peer {
     pub(crate) signs: Signs,
     pub(crate) packets_refused: u64,
     pub(crate) streams: Streams,
+    /// Time of its last claim of another key that was passed on.
+    pub(crate) claimed: Option<Instant>,
 }
 
 /// Streams of split TCP between this host and a peer.
@@ -88,6 +90,7 @@ impl Peer {
             signs: Signs::default(),
             packets_refused: 0,
             streams: Streams::default(),
+            claimed: None,
             settings,
         }
     }

@@ -1,24 +1,18 @@
 //! The text format of keys: `lasthop-<kind>1-<58 symbols>`.
 //!
-//! The symbols are Crockford's base32 in lower case: no `-` inside (the prefix splits cleanly and a double click
-//! selects the whole key), either case is read, and the look-alikes `o`, `i`, `l` are read as 0, 1, 1. They encode
-//! the 32 bytes of the key and then the first 4 bytes of BLAKE2s-256(prefix ‖ key), which distinguish a typing error
-//! from a wrong key.
+//! The symbols are those of [`coded_text`](crate::coded_text), with a checksum.
 
 use std::fmt;
 
-use blake2::{Blake2s256, Digest};
 use planted::Bug;
 use zeroize::Zeroizing;
+
+use crate::coded_text::{self, CodedTextError};
 
 /// Bytes in a key of any kind.
 pub const KEY_BYTES: usize = 32;
 
-const CHECKSUM_BYTES: usize = 4;
-const CODED_BYTES: usize = KEY_BYTES + CHECKSUM_BYTES;
-/// Five bits each; the last symbol has two bits left over, which are zero.
-const SYMBOLS: usize = (CODED_BYTES * 8).div_ceil(5);
-const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+const SYMBOLS: usize = coded_text::symbols(KEY_BYTES);
 
 /// Purpose of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,24 +91,7 @@ pub enum ParseKeyError {
 
 /// Returns the text of a key.
 pub(crate) fn write(kind: KeyKind, key: &[u8; KEY_BYTES]) -> Zeroizing<String> {
-    let mut coded = Zeroizing::new([0; CODED_BYTES]);
-    coded[..KEY_BYTES].copy_from_slice(key);
-    coded[KEY_BYTES..].copy_from_slice(&checksum(kind, key));
-    // Allocated once: a string that grows would leave copies of a secret behind.
-    let mut text = Zeroizing::new(String::with_capacity(kind.prefix().len() + SYMBOLS));
-    text.push_str(kind.prefix());
-    let mut bits: u32 = 0;
-    let mut held = 0;
-    for byte in coded.iter() {
-        bits = bits << 8 | u32::from(*byte);
-        held += 8;
-        while held >= 5 {
-            held -= 5;
-            text.push(symbol(bits >> held));
-        }
-    }
-    text.push(symbol(bits << (5 - held)));
-    text
+    coded_text::write(kind.prefix(), key)
 }
 
 /// Parses a key of kind `wanted`, and returns its bytes. Spaces around it are ignored.
@@ -144,52 +121,12 @@ pub(crate) fn read(
             found,
         });
     }
-    let mut coded = Zeroizing::new([0; CODED_BYTES]);
-    let mut bits: u32 = 0;
-    let mut held = 0;
-    let mut length = 0;
-    for (place, character) in symbols.chars().enumerate() {
-        let value = value(character).ok_or(ParseKeyError::Symbol {
-            kind: wanted,
-            position: place + 1,
-        })?;
-        bits = bits << 5 | value;
-        held += 5;
-        if held >= 8 {
-            held -= 8;
-            coded[length] = (bits >> held) as u8;
-            length += 1;
-        }
-    }
+    let kind = wanted;
+    let content = coded_text::read(kind.prefix(), symbols).map_err(|error| match error {
+        CodedTextError::Symbol { position } => ParseKeyError::Symbol { kind, position },
+        CodedTextError::Checksum => ParseKeyError::Checksum { kind },
+    })?;
     let mut key = Zeroizing::new([0; KEY_BYTES]);
-    key.copy_from_slice(&coded[..KEY_BYTES]);
-    let left_over = bits & ((1 << held) - 1);
-    if left_over != 0 || coded[KEY_BYTES..] != checksum(wanted, &key) {
-        return Err(ParseKeyError::Checksum { kind: wanted });
-    }
+    key.copy_from_slice(&content);
     Ok(key)
-}
-
-fn checksum(kind: KeyKind, key: &[u8; KEY_BYTES]) -> [u8; CHECKSUM_BYTES] {
-    let digest = Blake2s256::new()
-        .chain_update(kind.prefix())
-        .chain_update(key)
-        .finalize();
-    [digest[0], digest[1], digest[2], digest[3]]
-}
-
-fn symbol(bits: u32) -> char {
-    char::from(ALPHABET[(bits & 31) as usize])
-}
-
-fn value(character: char) -> Option<u32> {
-    let plain = match character.to_ascii_lowercase() {
-        'o' => '0',
-        'i' | 'l' => '1',
-        other => other,
-    };
-    let place = ALPHABET
-        .iter()
-        .position(|symbol| char::from(*symbol) == plain)?;
-    Some(place as u32)
 }

@@ -10,12 +10,14 @@
 //! the [`Entropy`] of the owner. The owner also keeps the addresses of peers.
 
 mod admission;
+mod coded_text;
 mod cookie;
 mod deadlines;
 mod endpoint;
 mod entropy;
 mod farewell;
 mod handshake;
+mod invitation;
 mod key_text;
 mod keys;
 mod limits;
@@ -31,6 +33,7 @@ mod transport;
 
 pub use endpoint::{Config, Endpoint, PeerConfig};
 pub use entropy::Entropy;
+pub use invitation::{Invitation, InvitationError};
 pub use key_text::{KEY_BYTES, KeyKind, ParseKeyError};
 pub use keys::{PresharedKey, PrivateKey, PublicKey};
 pub use limits::Limits;

@@ -249,6 +249,7 @@ fn peer(identity: Identity, setting: &Setting, endpoint: Option<HopAddress>) -> 
         tcp: setting.tcp_terms(!is_gateway),
         split: setting.split_terms(!is_gateway),
         caps: Caps::default(),
+        may_claim: false,
         weight: 1,
     }
 }

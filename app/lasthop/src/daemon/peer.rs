@@ -30,6 +30,7 @@ pub(super) fn peer(
         tcp: TcpTerms::Follow,
         split: hosts::SplitTerms::Never,
         caps: Caps::default(),
+        may_claim: false,
         weight: 1,
     })
 }

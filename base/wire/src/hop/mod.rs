@@ -1,5 +1,6 @@
 //! The hop frame, which mobile host and gateway exchange (`docs/hop-frame.md`).
 
+mod claim;
 mod ecn;
 mod path;
 mod read;
@@ -7,6 +8,7 @@ mod record;
 mod varint;
 mod write;
 
+pub use claim::{ClaimMessage, ClaimRefusal};
 pub use ecn::EcnCounts;
 pub use path::PathMessage;
 pub use read::{AckRanges, Chunk, Chunks, Frame, MalformedFrame};

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wire::hop::{
-    AckFields, Chunk, EcnCounts, Frame, FrameWriter, MalformedFrame, PathMessage, expand,
+    AckFields, Chunk, ClaimMessage, ClaimRefusal, EcnCounts, Frame, FrameWriter, MalformedFrame, PathMessage, expand,
 };
 use wire::packet::PacketBuffer;
 
@@ -69,6 +69,27 @@ fn the_documents_vectors_hold() {
         .map(|frame| frame.finish().to_vec())
         .collect();
     assert_eq!(written, vectors);
+}
+
+#[test]
+fn the_documents_vectors_of_claims_hold() {
+    let document = include_str!("../../../../docs/hop-frame.md");
+    let key: [u8; 32] = std::array::from_fn(|place| place as u8);
+    for (name, message) in [
+        ("| claim | `", ClaimMessage::Claim(key)),
+        ("| refused: fixed | `", ClaimMessage::Refused(ClaimRefusal::Fixed)),
+        ("| refused: expired | `", ClaimMessage::Refused(ClaimRefusal::Expired)),
+        ("| refused: failed | `", ClaimMessage::Refused(ClaimRefusal::Failed)),
+    ] {
+        let line = document.lines().find_map(|line| line.strip_prefix(name));
+        let bytes = hex(line.and_then(|rest| rest.split('`').next()).expect(name));
+        assert_eq!(message.encode(), bytes);
+        assert_eq!(ClaimMessage::parse(&bytes), Some(message));
+        assert!(Frame::parse(&bytes).is_err(), "no frame has version 0");
+        assert_eq!(PathMessage::parse(&bytes), None);
+        assert_eq!(ClaimMessage::parse(&bytes[..bytes.len() - 1]), None);
+        assert_eq!(ClaimMessage::parse(&[&bytes[..], &[0]].concat()), None);
+    }
 }
 
 #[test]

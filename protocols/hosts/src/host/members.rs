@@ -50,7 +50,7 @@ impl Host {
         }
     }
 
-    fn index_with(&self, key: &PublicKey) -> Option<usize> {
+    pub(super) fn index_with(&self, key: &PublicKey) -> Option<usize> {
         let id = self.endpoint.peer_with(key)?;
         self.peers.index_of(id)
     }

@@ -1,10 +1,10 @@
 //! The reception of datagrams.
 
 use machine::Machine;
-use session::{DATA_HEADER_BYTES, Received};
+use session::{DATA_HEADER_BYTES, PublicKey, Received};
 use units::Instant;
 use wire::address::HopAddress;
-use wire::hop::PathMessage;
+use wire::hop::{ClaimMessage, PathMessage};
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
@@ -24,6 +24,7 @@ impl Host {
     ) {
         let mut arrival = Arrival::new(from, buffer.len());
         let mut is_data = false;
+        let mut claim = None;
         let heard = match self
             .endpoint
             .handle_datagram_from(now, Some(from), &mut buffer)
@@ -38,6 +39,7 @@ impl Host {
                 (arrival.newest, arrival.proven) = (newest, proven);
                 is_data = true;
                 arrival.message = PathMessage::parse(plaintext);
+                claim = ClaimMessage::parse(plaintext);
                 Some((peer, plaintext.len()))
             }
             Received::Handshake(peer) => {
@@ -67,7 +69,11 @@ impl Host {
             Some((index, length))
         });
         self.follow_sessions(now, Some(from));
-        let is_frame = |(_, length): &(_, usize)| *length > 0 && arrival.message.is_none();
+        if let (Some((index, _)), Some(ClaimMessage::Claim(key))) = (heard, claim) {
+            self.claimed(now, index, PublicKey::from_bytes(key));
+        }
+        let is_message = arrival.message.is_some() || claim.is_some();
+        let is_frame = |(_, length): &(_, usize)| *length > 0 && !is_message;
         let Some((index, length)) = heard.filter(is_frame) else {
             return;
         };

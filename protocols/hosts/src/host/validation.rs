@@ -106,11 +106,23 @@ impl Host {
 
     /// Sends a message about a path on that path.
     fn send_on_path(&mut self, now: Instant, index: usize, to: HopAddress, message: PathMessage) {
-        let mut buffer = PacketBuffer::with_room(MESSAGE + DATA_HEADER_BYTES, DATA_HEADER_BYTES);
-        buffer.extend(&message.encode());
+        self.send_message(now, index, to, &message.encode());
+    }
+
+    /// Seals a message that takes the place of a frame, and sends it to this address.
+    pub(super) fn send_message(
+        &mut self,
+        now: Instant,
+        index: usize,
+        to: HopAddress,
+        message: &[u8],
+    ) {
+        let room = DATA_HEADER_BYTES + message.len() + TAG;
+        let mut buffer = PacketBuffer::with_room(room, DATA_HEADER_BYTES);
+        buffer.extend(message);
         buffer.grow_front(DATA_HEADER_BYTES);
         buffer.grow(TAG);
-        // Without keys there is no path to validate.
+        // Without keys there is nobody to send it to.
         if self
             .endpoint
             .seal(now, self.peers[index].id, &mut buffer)

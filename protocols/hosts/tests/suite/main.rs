@@ -9,6 +9,7 @@ mod faults;
 mod handoff;
 mod held_senders;
 mod hostile;
+mod joining;
 mod members;
 mod mtu;
 mod one_key;

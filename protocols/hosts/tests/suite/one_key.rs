@@ -154,7 +154,7 @@ impl Net {
                     self.arrived.insert((port, sent), now.since(sent));
                 }
                 Output::Event(event) => self.events.push((now, from, event.to_string())),
-                Output::System(_) | Output::Seek { .. } => {}
+                Output::System(_) | Output::Seek { .. } | Output::Claim { .. } => {}
             }
         }
     }

@@ -68,7 +68,7 @@ impl Net {
                     self.clock.add_after(DELAY, (to, datagram));
                 }
                 Output::Packet(packet) => self.packets[from].push(packet),
-                Output::Event(_) | Output::System(_) | Output::Seek { .. } => {}
+                Output::Event(_) | Output::System(_) | Output::Seek { .. } | Output::Claim { .. } => {}
             }
         }
     }

@@ -6,6 +6,7 @@ mod contract;
 mod cookie;
 mod farewell;
 mod hostile;
+mod invitations;
 mod keys;
 mod pair;
 mod proof;

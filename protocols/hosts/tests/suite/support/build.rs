@@ -32,6 +32,7 @@ pub(crate) fn peer(name: &str, networks: &[(&str, u8)]) -> Peer {
         tcp: TcpTerms::Follow,
         split: SplitTerms::Never,
         caps: Caps::default(),
+        may_claim: false,
         weight: 1,
     }
 }

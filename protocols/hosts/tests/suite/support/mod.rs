@@ -398,7 +398,7 @@ impl Pair {
         let bytes: &[u8] = match output {
             Output::Datagram { buffer, .. } => buffer,
             Output::Packet(packet) => packet,
-            Output::Event(_) | Output::System(_) | Output::Seek { .. } => &[],
+            Output::Event(_) | Output::System(_) | Output::Seek { .. } | Output::Claim { .. } => &[],
         };
         let head = [host as u8, bytes.len() as u8];
         let time = self.now.as_nanos().to_le_bytes();
@@ -421,6 +421,7 @@ impl Pair {
             Output::Packet(packet) => self.released(host, &packet),
             Output::System(request) => self.systems[host].carry_out(request),
             Output::Seek { peer } => self.sought.push((self.now, peer)),
+            Output::Claim { .. } => panic!("no host of these tests may claim a key"),
             Output::Event(event) => self.events.push((self.now, host, event.kind)),
         }
     }

@@ -1,0 +1,228 @@
+//! Invitations: one line of text with which a new mobile host joins a gateway.
+//!
+//! The line holds a secret, from which both ends derive a key pair. The gateway knows the public half from the beginning.
+//! The new host uses the private half once, for a handshake in which it claims its own key; then the derived key is
+//! worth nothing (`docs/session.md`, Invitations).
+
+use std::fmt;
+use std::net::IpAddr;
+
+use blake2::{Blake2s256, Digest};
+use zeroize::Zeroizing;
+
+use crate::coded_text::{self, CodedTextError};
+use crate::entropy::{Entropy, draw};
+use crate::key_text::KEY_BYTES;
+use crate::keys::{PrivateKey, PublicKey};
+
+const PREFIX: &str = "lasthop-join1-";
+const VERSION: u8 = 1;
+const SECRET_BYTES: usize = 16;
+/// Domain of the derivation of keys.
+const DOMAIN: &[u8] = b"lasthop invitation 1";
+/// Largest numbers of addresses and of endpoints, and length of an endpoint in bytes.
+const MOST: usize = 8;
+const LONGEST_ENDPOINT: usize = 255;
+/// Length of the longest line, in characters.
+const LONGEST: usize = PREFIX.len() + coded_text::symbols(4_096);
+
+/// An invitation of a new mobile host to a gateway. It holds a secret, so it has no `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Invitation {
+    /// Public key of the gateway.
+    pub gateway: PublicKey,
+    /// Time from which the gateway does not accept it any more, in seconds since 1970-01-01 UTC.
+    pub expires: u32,
+    /// Inner addresses of the mobile host, with the prefix lengths of their subnets in bits; at most 8.
+    pub addresses: Vec<(IpAddr, u8)>,
+    /// Addresses of the gateway for datagrams, each a host and a port, the best one first; 1 to 8 of at most 255 bytes.
+    pub endpoints: Vec<String>,
+    secret: Zeroizing<[u8; SECRET_BYTES]>,
+}
+
+/// Reason why a text is not an invitation. It never repeats the text, which is a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvitationError {
+    /// The text has another prefix.
+    #[error(
+        "this is not a join line: it begins with {PREFIX}; copy what `lasthop invite` printed on the gateway"
+    )]
+    NoPrefix,
+    /// A character is not in the alphabet.
+    #[error("symbol {position} after {PREFIX} is no digit and no letter of a join line; copy all of it again")]
+    Symbol {
+        /// Position of the symbol, from 1.
+        position: usize,
+    },
+    /// The checksum does not match.
+    #[error("the join line is mistyped or cut short: its checksum is wrong; copy all of it again")]
+    Checksum,
+    /// Another version made it.
+    #[error("the join line is of another version of lasthop; use the same version at both ends")]
+    OtherVersion,
+    /// A value is out of range.
+    #[error("the join line is damaged, although its checksum is right; make another one with `lasthop invite`")]
+    Malformed,
+}
+
+impl Invitation {
+    /// Returns a new invitation with a secret from `entropy`.
+    pub fn new(
+        entropy: &mut dyn Entropy,
+        gateway: PublicKey,
+        expires: u32,
+        addresses: Vec<(IpAddr, u8)>,
+        endpoints: Vec<String>,
+    ) -> Self {
+        Self {
+            gateway,
+            expires,
+            addresses,
+            endpoints,
+            secret: Zeroizing::new(draw(entropy)),
+        }
+    }
+
+    /// Returns the key that the new host has until the gateway knows its own one.
+    pub fn key(&self) -> PrivateKey {
+        let digest = Blake2s256::new()
+            .chain_update(DOMAIN)
+            .chain_update(self.gateway.bytes())
+            .chain_update(*self.secret)
+            .finalize();
+        PrivateKey::from_bytes(digest.into())
+    }
+
+    /// Returns `lasthop-join1-…`. Values beyond their limits are left out.
+    pub fn to_text(&self) -> Zeroizing<String> {
+        let mut content = Zeroizing::new(Vec::with_capacity(4_096));
+        content.push(VERSION);
+        content.extend_from_slice(self.gateway.bytes());
+        content.extend_from_slice(&*self.secret);
+        content.extend_from_slice(&self.expires.to_be_bytes());
+        let addresses = self.addresses.iter().take(MOST);
+        content.push(addresses.len() as u8);
+        for (address, length) in addresses {
+            match address {
+                IpAddr::V4(address) => {
+                    content.push(4);
+                    content.extend_from_slice(&address.octets());
+                }
+                IpAddr::V6(address) => {
+                    content.push(6);
+                    content.extend_from_slice(&address.octets());
+                }
+            }
+            content.push(*length);
+        }
+        let fits = |endpoint: &&String| endpoint.len() <= LONGEST_ENDPOINT;
+        let endpoints: Vec<_> = self.endpoints.iter().filter(fits).take(MOST).collect();
+        content.push(endpoints.len() as u8);
+        for endpoint in endpoints {
+            content.push(endpoint.len() as u8);
+            content.extend_from_slice(endpoint.as_bytes());
+        }
+        coded_text::write(PREFIX, &content)
+    }
+
+    /// Reads a line. Spaces around it are ignored.
+    pub fn parse(text: &str) -> Result<Self, InvitationError> {
+        let text = text.trim();
+        let symbols = text
+            .strip_prefix(PREFIX)
+            .ok_or(InvitationError::NoPrefix)?;
+        if text.len() > LONGEST {
+            return Err(InvitationError::Checksum);
+        }
+        let content = coded_text::read(PREFIX, symbols).map_err(|error| match error {
+            CodedTextError::Symbol { position } => InvitationError::Symbol { position },
+            CodedTextError::Checksum => InvitationError::Checksum,
+        })?;
+        match content.first() {
+            Some(&VERSION) => Fields(&content[1..]).invitation(),
+            Some(_) => Err(InvitationError::OtherVersion),
+            None => Err(InvitationError::Malformed),
+        }
+    }
+}
+
+/// Shows what is no secret.
+impl fmt::Debug for Invitation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let endpoints = &self.endpoints;
+        write!(formatter, "Invitation {{ endpoints: {endpoints:?}, .. }}")
+    }
+}
+
+/// The rest of an invitation's bytes.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn invitation(mut self) -> Result<Invitation, InvitationError> {
+        let gateway = PublicKey::from_bytes(self.take::<KEY_BYTES>()?);
+        let secret = Zeroizing::new(self.take()?);
+        let expires = u32::from_be_bytes(self.take()?);
+        let addresses = self.list(Self::address)?;
+        let endpoints = self.list(Self::endpoint)?;
+        if endpoints.is_empty() || addresses.is_empty() || !self.0.is_empty() {
+            return Err(InvitationError::Malformed);
+        }
+        Ok(Invitation {
+            gateway,
+            expires,
+            addresses,
+            endpoints,
+            secret,
+        })
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], InvitationError> {
+        let (taken, rest) = self
+            .0
+            .split_first_chunk()
+            .ok_or(InvitationError::Malformed)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    fn list<T>(
+        &mut self,
+        read: impl Fn(&mut Self) -> Result<T, InvitationError>,
+    ) -> Result<Vec<T>, InvitationError> {
+        let [count] = self.take()?;
+        if usize::from(count) > MOST {
+            return Err(InvitationError::Malformed);
+        }
+        (0..count).map(|_| read(self)).collect()
+    }
+
+    fn address(&mut self) -> Result<(IpAddr, u8), InvitationError> {
+        let [version] = self.take()?;
+        let (address, most) = match version {
+            4 => (IpAddr::from(self.take::<4>()?), 32),
+            6 => (IpAddr::from(self.take::<16>()?), 128),
+            _ => return Err(InvitationError::Malformed),
+        };
+        let [length] = self.take()?;
+        if length > most {
+            return Err(InvitationError::Malformed);
+        }
+        Ok((address, length))
+    }
+
+    fn endpoint(&mut self) -> Result<String, InvitationError> {
+        let [length] = self.take()?;
+        let (text, rest) = self
+            .0
+            .split_at_checked(length.into())
+            .ok_or(InvitationError::Malformed)?;
+        self.0 = rest;
+        let text = str::from_utf8(text).map_err(|_| InvitationError::Malformed)?;
+        // It goes into a configuration.
+        let sound = |character: char| character.is_ascii_graphic() && !matches!(character, '"' | '\\');
+        if text.is_empty() || !text.chars().all(sound) {
+            return Err(InvitationError::Malformed);
+        }
+        Ok(text.into())
+    }
+}
