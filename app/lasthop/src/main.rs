@@ -3,8 +3,10 @@
 #[cfg(all(lasthop_planted, not(test)))]
 compile_error!("the program has no planted bugs; `cargo xtask planted` builds what they need");
 
+mod background;
 mod bar;
 mod check;
+mod clean;
 mod client;
 mod config;
 mod daemon;
@@ -13,6 +15,8 @@ mod emulate;
 mod entropy;
 mod failure;
 mod interrupt;
+mod invite;
+mod join;
 mod key_file;
 mod keygen;
 mod lab;
@@ -20,9 +24,12 @@ mod links;
 mod log;
 mod mount;
 mod nfs;
+mod peers;
 mod reload;
 mod signals;
+mod state;
 mod status;
+mod up;
 
 use std::process::ExitCode;
 
@@ -33,9 +40,11 @@ use failure::Failure;
 const EXAMPLES: &str = "\
 Examples:
   lasthop demo                               show it on this machine
-  lasthop keygen gateway.key                 make a key; prints the public key
-  lasthop gateway --config gateway.toml      the wired end of the hop
-  lasthop mobile --config mobile.toml        the mobile host
+  lasthop gateway up                         make this host a gateway; prints a join line
+  lasthop join lasthop-join1-…               join it from a mobile host
+  lasthop invite --name tablet7              a join line for another mobile host
+  lasthop gateway --config gateway.toml      a gateway by a configuration of yours
+  lasthop mobile --config mobile.toml        a mobile host by a configuration of yours
   lasthop check gateway.toml                 validate a configuration
   lasthop reload                             take a changed configuration without a restart
   lasthop status                             the state of the hop, at either end
@@ -56,7 +65,11 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Arguments),
+    Clean(clean::Arguments),
     Gateway(daemon::GatewayArguments),
+    Invite(invite::Arguments),
+    Join(join::JoinArguments),
+    Leave(join::LeaveArguments),
     Mobile(daemon::MobileArguments),
     Demo(demo::Arguments),
     Emulate(emulate::Arguments),
@@ -67,7 +80,10 @@ enum Command {
     #[command(hide = true)]
     NetworkHelper,
     Nfs(Box<nfs::Arguments>),
+    Peers(peers::PeersArguments),
     Reload(reload::Arguments),
+    Rename(peers::RenameArguments),
+    Revoke(peers::RevokeArguments),
     Signals(signals::Arguments),
     Status(status::Arguments),
     Sync(mount::SyncArguments),
@@ -77,6 +93,13 @@ enum Command {
 fn main() -> ExitCode {
     let outcome: Result<(), Failure> = match Arguments::parse().command {
         Command::Check(arguments) => check::run(&arguments),
+        Command::Clean(arguments) => clean::run(&arguments),
+        Command::Invite(arguments) => invite::run(&arguments),
+        Command::Join(arguments) => join::join(&arguments),
+        Command::Leave(arguments) => join::leave(&arguments),
+        Command::Peers(arguments) => peers::list(&arguments),
+        Command::Rename(arguments) => peers::rename(&arguments),
+        Command::Revoke(arguments) => peers::revoke(&arguments),
         Command::Gateway(arguments) => daemon::run_gateway(&arguments),
         Command::Mobile(arguments) => daemon::run_mobile(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),

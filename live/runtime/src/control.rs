@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use edges::wait::{Interest, Waiter};
 use serde::de::DeserializeOwned;
@@ -17,6 +17,7 @@ use crate::socket_file::SocketFile;
 /// The queries that a daemon supports.
 const STATUS: &str = "status";
 const RELOAD: &str = "reload";
+const STOP: &str = "stop";
 /// Length of the longest query, in bytes.
 pub(crate) const LONGEST_QUESTION: usize = 64;
 /// Largest number of clients at the same time; a further one displaces the oldest.
@@ -27,6 +28,8 @@ const LONGEST_ANSWER: u64 = 1 << 20;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Time that a reload may take: the system is changed for it, by programs.
 const RELOAD_PATIENCE: Duration = Duration::from_mins(1);
+/// Time that the end of a daemon may take.
+const STOP_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A connected client.
 struct Client {
@@ -44,6 +47,8 @@ pub struct Control {
     socket: SocketFile,
     clients: Vec<Client>,
     next_token: u64,
+    /// True if a client has requested the end of the daemon.
+    stops: bool,
 }
 
 impl Control {
@@ -56,6 +61,7 @@ impl Control {
             socket: SocketFile::bind(path, 0o600, "control")?,
             clients: Vec::new(),
             next_token: 0,
+            stops: false,
         })
     }
 
@@ -77,6 +83,11 @@ impl Control {
             });
         }
         Ok(())
+    }
+
+    /// Returns true if a client has requested the end of the daemon.
+    pub(crate) fn stops(&self) -> bool {
+        self.stops
     }
 
     /// Replies to the clients that wait for a reload up to this number.
@@ -111,6 +122,7 @@ impl Control {
         };
         let client = &mut self.clients[index];
         let goes_on = client.advance(status, reloader);
+        self.stops |= client.question.trim_ascii() == STOP.as_bytes();
         let waits_for_room = client.answer.is_some()
             && waiter
                 .modify(&client.stream, token, Interest::ReadableOrWritable)
@@ -154,7 +166,8 @@ impl Client {
                     }
                     self.reply(r#"{"error":"this daemon has no configuration to reload"}"#.into());
                 }
-                _ => self.reply(r#"{"error":"unknown question; known: reload, status"}"#.into()),
+                known if known == STOP.as_bytes() => self.reply(r#"{"stopping":true}"#.into()),
+                _ => self.reply(r#"{"error":"unknown question; known: reload, status, stop"}"#.into()),
             }
         }
         let answer = self.answer.get_or_insert_default();
@@ -213,6 +226,22 @@ pub fn ask_reload(path: &Path) -> io::Result<Result<String, String>> {
         (None, Some(error)) => Ok(Err(error)),
         (None, None) => Err(io::ErrorKind::InvalidData.into()),
     }
+}
+
+/// Has the daemon with the control socket at `path` end, and waits until it has taken back its changes to the system.
+///
+/// # Errors
+/// Those of [`ask_status`]; `TimedOut` if it does not end.
+pub fn ask_stop(path: &Path) -> io::Result<()> {
+    let _: serde_json::Value = ask(path, STOP, Some(PATIENCE))?;
+    let end = Instant::now() + STOP_PATIENCE;
+    while path.exists() {
+        if Instant::now() > end {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
 }
 
 /// Queries the process with the control socket at `path`; waits for the reply for at most `patience`, or without a

@@ -21,11 +21,13 @@ use thiserror::Error;
 use units::{Bytes, Duration, Instant};
 use wire::packet::PacketBuffer;
 
+use crate::control::Control;
 use crate::finder::Finder;
 use crate::host::DrivenHost;
 use crate::moderation::Moderation;
 use crate::outbox::Outbox;
 use crate::ports::Ports;
+use crate::reloader::KeyClaim;
 use crate::sockets::Sockets;
 use crate::supervisor::Supervisor;
 
@@ -79,6 +81,8 @@ pub struct LoopCounters {
 pub enum Stopped {
     /// A signal.
     By(Signal),
+    /// A client of the control socket.
+    Asked,
     /// A call of [`EventLoop::stopper`].
     Woken,
 }
@@ -119,6 +123,8 @@ struct Work {
     outbox: Outbox,
     counters: LoopCounters,
     events: Vec<Event>,
+    /// Claims of mobile hosts that are not passed on yet.
+    claims: Vec<KeyClaim>,
     /// Sockets of split connections.
     sockets: Option<Sockets>,
     finder: Option<Finder>,
@@ -132,6 +138,7 @@ impl Work {
             outbox: Outbox::new(OUTBOX),
             counters: LoopCounters::default(),
             events: Vec::new(),
+            claims: Vec::new(),
         }
     }
 }
@@ -212,6 +219,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             self.catch_up()?;
             self.tell_time();
             self.take_changes(CHANGES_A_TURN);
+            self.pass_claims();
             self.flush()?;
             self.hear_of_paths();
             self.announce();
@@ -338,6 +346,9 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 RELOADER => self.take_reloaded(),
                 _ => self.answer(token)?,
             }
+        }
+        if self.ports.control.as_ref().is_some_and(Control::stops) {
+            found.stopped = Some(Stopped::Asked);
         }
         if found.signalled {
             found.stopped = self.take_signals().or(found.stopped);

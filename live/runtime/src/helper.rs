@@ -1,8 +1,9 @@
 //! A helper process, which alone can configure the network once a daemon has dropped its privileges.
 //!
-//! It does three things only. It installs the diversion that it was started with. It reads the configuration again,
-//! which belongs to the operator, and adapts the system to it. At the daemon's end, also if the daemon was killed, it
-//! takes back all changes to the system. A request carries no data, so whoever controls a daemon gains nothing by one.
+//! It does four things only. It installs the diversion that it was started with. It reads the configuration again,
+//! which belongs to the operator, and adapts the system to it. It stores the key of a mobile host that joins by an
+//! invitation. At the daemon's end, also if the daemon was killed, it takes back all changes to the system. Only a claim
+//! carries data, two public keys, so whoever controls a daemon can use open invitations, and gains nothing else.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -16,8 +17,10 @@ use edges::sandbox::{Files, confine_files};
 use edges::signals::{Signals, protect_memory};
 use edges::undo::{UndoError, UndoLog};
 use serde::{Deserialize, Serialize};
+use session::ParseKeyError;
 
 use crate::privileges;
+use crate::reloader::KeyClaim;
 
 /// Longest time for an answer.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
@@ -44,6 +47,8 @@ pub struct Charge {
     pub text: String,
     /// Name of the link to the peers.
     pub link: String,
+    /// Folder of mobile hosts, in which claimed keys are stored.
+    pub peers: Option<PathBuf>,
     /// The diversion that is installed, if there is one.
     pub installed: Option<Diversion>,
 }
@@ -56,6 +61,12 @@ pub trait Reload {
     /// A message for the user.
     fn read(&mut self) -> Result<String, String>;
 
+    /// Stores the key that a mobile host claims, if it is invited, so that the next [`Reload::read`] returns it.
+    ///
+    /// # Errors
+    /// A message for the user. Nothing is stored then.
+    fn claim(&mut self, claim: &KeyClaim) -> Result<Claimed, String>;
+
     /// Adapts the system to the configuration that was read last.
     ///
     /// # Errors
@@ -63,12 +74,26 @@ pub trait Reload {
     fn apply(&mut self, undo: &mut UndoLog) -> Result<(), String>;
 }
 
+/// Result of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claimed {
+    /// The key is stored.
+    Stored,
+    /// The invitation has expired.
+    Expired,
+}
+
 /// A request of the daemon. The end of its stream means [`Request::Undo`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Request {
     Divert,
     Read,
+    /// The present public key of a mobile host, and the one that it claims.
+    Claim {
+        of: String,
+        key: String,
+    },
     Apply,
     Undo,
 }
@@ -124,6 +149,16 @@ impl Helper {
     /// The helper's error, or `WouldBlock` if it does not answer.
     pub fn read(&mut self) -> io::Result<String> {
         self.ask(Request::Read).map(Option::unwrap_or_default)
+    }
+
+    /// Has the helper store a claimed key.
+    ///
+    /// # Errors
+    /// The helper's error, or `WouldBlock` if it does not answer.
+    pub fn claim(&mut self, claim: &KeyClaim) -> io::Result<Claimed> {
+        let (of, key) = (claim.of.to_string(), claim.key.to_string());
+        let answer = self.ask(Request::Claim { of, key })?;
+        Ok(answer.map_or(Claimed::Stored, |_| Claimed::Expired))
     }
 
     /// Adapts the system to the configuration that was read last.
@@ -207,6 +242,7 @@ pub fn serve<R: Reload>(stream: UnixStream, reload: impl FnOnce(&Charge) -> R) -
                 answer(&mut stream, &installed.map_err(|error| error.to_string()));
             }
             Some(Request::Read) => answer(&mut stream, &reload.read().map(Some)),
+            Some(Request::Claim { of, key }) => answer(&mut stream, &claim(&mut reload, &of, &key)),
             Some(Request::Apply) => answer(&mut stream, &reload.apply(&mut undo).map(|()| None)),
             Some(Request::Undo) | None => break,
         }
@@ -219,6 +255,16 @@ pub fn serve<R: Reload>(stream: UnixStream, reload: impl FnOnce(&Charge) -> R) -
     undone.map_err(io::Error::other)
 }
 
+/// Stores a claimed key; the answer has a text if the invitation has expired.
+fn claim(reload: &mut impl Reload, of: &str, key: &str) -> Answer {
+    let parse = |text: &str| text.parse().map_err(|error: ParseKeyError| error.to_string());
+    let (of, key) = (parse(of)?, parse(key)?);
+    Ok(match reload.claim(&KeyClaim { of, key })? {
+        Claimed::Stored => None,
+        Claimed::Expired => Some("expired".into()),
+    })
+}
+
 /// Confines the helper to programs such as `nft`, to parameters of the network, and to the folder of the undo file.
 fn confine(charge: &Charge) -> io::Result<()> {
     privileges::keep_network_administration()?;
@@ -226,7 +272,8 @@ fn confine(charge: &Charge) -> io::Result<()> {
     // Editors replace the file, so the folder must be open.
     let configured = charge.configuration.parent().unwrap_or(Path::new("/"));
     let write = WRITABLE.map(Path::new);
-    let write: Vec<_> = write.into_iter().chain([folder]).collect();
+    let write = write.into_iter().chain([folder]).chain(charge.peers.as_deref());
+    let write: Vec<_> = write.collect();
     let files = Files {
         read: &[configured],
         run: &PROGRAMS.map(Path::new),

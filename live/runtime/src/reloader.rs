@@ -8,6 +8,7 @@ use std::thread;
 use edges::diversion::Destinations;
 use edges::wait::Notifier;
 use hosts::Input;
+use session::PublicKey;
 
 /// Result of a reload that succeeded.
 #[derive(Debug, Default)]
@@ -20,9 +21,23 @@ pub struct Reloaded {
     pub report: String,
 }
 
+/// A claim of a mobile host: another key in the place of the present one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyClaim {
+    /// The present public key.
+    pub of: PublicKey,
+    /// The claimed one.
+    pub key: PublicKey,
+}
+
+/// Most claims that wait; the senders of others claim again.
+const CLAIMS: usize = 256;
+
 /// A thread that reloads the configuration. Requests that come while it does are answered by one more reload.
 pub struct Reloader {
-    ask: SyncSender<()>,
+    ask: SyncSender<Vec<KeyClaim>>,
+    /// Claims for the next reload.
+    claims: Vec<KeyClaim>,
     done: Receiver<Result<Reloaded, String>>,
     bell: Notifier,
     /// Number of reloads that have ended.
@@ -32,13 +47,13 @@ pub struct Reloader {
 }
 
 impl Reloader {
-    /// Starts a thread that reloads with `reload`, which may block and changes nothing if it fails; it ends with the
-    /// reloader.
+    /// Starts a thread that reloads with `reload`, which first stores the claims that it gets. It may block, and changes
+    /// nothing else if it fails. The thread ends with the reloader.
     ///
     /// # Errors
     /// If no thread or descriptor is available.
     pub fn start(
-        mut reload: impl FnMut() -> Result<Reloaded, String> + Send + 'static,
+        mut reload: impl FnMut(&[KeyClaim]) -> Result<Reloaded, String> + Send + 'static,
     ) -> io::Result<Self> {
         let (ask, asked) = sync_channel(1);
         let (tell, done) = sync_channel(1);
@@ -46,13 +61,18 @@ impl Reloader {
         let ringer = bell.clone();
         let work = move || {
             // The requester takes each result, unless it is gone.
-            while asked.recv().is_ok() && tell.send(reload()).is_ok() {
+            while let Ok(claims) = asked.recv() {
+                let claims: Vec<_> = claims;
+                if tell.send(reload(&claims)).is_err() {
+                    return;
+                }
                 let _ = ringer.ring();
             }
         };
         thread::Builder::new().name("reloader".into()).spawn(work)?;
         Ok(Self {
             ask,
+            claims: Vec::new(),
             done,
             bell,
             ended: 0,
@@ -71,10 +91,19 @@ impl Reloader {
         self.ended + 1
     }
 
+    /// Requests a reload that stores this claim first.
+    pub(crate) fn claim(&mut self, claim: KeyClaim) {
+        if self.claims.len() < CLAIMS {
+            self.claims.push(claim);
+            self.ask();
+        }
+    }
+
     fn begin(&mut self) {
         self.is_wanted = false;
         // One request at a time, so there is room.
-        self.is_running = self.ask.try_send(()).is_ok();
+        let claims = std::mem::take(&mut self.claims);
+        self.is_running = self.ask.try_send(claims).is_ok();
     }
 
     /// Returns the result of the reload that has ended, with its number.
@@ -111,7 +140,7 @@ mod tests {
     fn requests_during_a_reload_are_answered_by_one_more() {
         let (go_on, goes_on) = channel();
         let mut count = 0;
-        let mut reloader = Reloader::start(move || {
+        let mut reloader = Reloader::start(move |_| {
             goes_on.recv().map_err(|error| error.to_string())?;
             count += 1;
             Err(format!("number {count}"))

@@ -1,6 +1,9 @@
 //! The bearer of frames across the hop.
 
-use serde::de::{self, Deserialize, Deserializer};
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use toml::Spanned;
 use wire::address::HopAddress;
 use wire::ethernet::{ETHER_TYPE, LEAST_ETHER_TYPE, MacAddress};
@@ -85,6 +88,9 @@ impl<'de> Deserialize<'de> for EtherType {
     }
 }
 
+/// Most addresses of a gateway.
+const MOST_ENDPOINTS: usize = 8;
+
 /// Address of a gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Endpoint {
@@ -97,6 +103,11 @@ pub(crate) enum Endpoint {
 impl Endpoint {
     /// Any host on the link.
     pub(super) const ANYWHERE: Self = Self::Ethernet(MacAddress::BROADCAST);
+
+    /// Returns true for an address of an Ethernet link.
+    pub(super) fn is_ethernet(&self) -> bool {
+        matches!(self, Self::Ethernet(_))
+    }
 
     /// Returns its name and port, if it is known by a name.
     pub(crate) fn name(&self) -> Option<(String, u16)> {
@@ -115,14 +126,49 @@ impl Endpoint {
     }
 }
 
-impl<'de> Deserialize<'de> for Endpoint {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(input)?;
+impl FromStr for Endpoint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
         match text.parse() {
             Ok(address) => Ok(Self::Ethernet(address)),
-            Err(_) => Remote::read(&text)
-                .map(Self::Udp)
-                .map_err(de::Error::custom),
+            Err(_) => Remote::read(text).map(Self::Udp),
         }
+    }
+}
+
+/// Addresses of a gateway, of which it has at least one; the first one is the best.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Endpoints(pub(crate) Vec<Endpoint>);
+
+impl<'de> Deserialize<'de> for Endpoints {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        input.deserialize_any(EndpointsVisitor)
+    }
+}
+
+struct EndpointsVisitor;
+
+impl<'de> Visitor<'de> for EndpointsVisitor {
+    type Value = Endpoints;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "a host with a port, or a list of 1 to {MOST_ENDPOINTS}")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Endpoints, E> {
+        let endpoint = text.parse().map_err(E::custom)?;
+        Ok(Endpoints(vec![endpoint]))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Endpoints, A::Error> {
+        let mut endpoints = Vec::new();
+        while let Some(text) = list.next_element::<String>()? {
+            endpoints.push(text.parse().map_err(de::Error::custom)?);
+        }
+        if endpoints.is_empty() || endpoints.len() > MOST_ENDPOINTS {
+            return Err(de::Error::invalid_length(endpoints.len(), &self));
+        }
+        Ok(Endpoints(endpoints))
     }
 }

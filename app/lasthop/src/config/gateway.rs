@@ -1,9 +1,10 @@
 //! The configuration of a gateway.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::net::{Ipv6Addr, SocketAddr};
-use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::ops::{Range, RangeInclusive};
+use std::path::{Path, PathBuf};
 
 use hosts::SplitTerms;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
@@ -12,12 +13,12 @@ use serde::Deserialize;
 use session::PublicKey;
 use toml::Spanned;
 
-use super::Source;
+use super::{ReadFiles, Source};
 use super::caps::Caps;
 use super::carrier::Carrier;
 use super::shared::{Hop, Network, Snoop, Tun, state_folder};
 use super::split::{Split, SplitTransport, Tcp};
-use super::values::{Key, Listen, Name};
+use super::values::{Key, Listen, Name, Remote};
 use crate::failure::Failure;
 
 /// Configuration of a gateway.
@@ -57,7 +58,12 @@ pub(crate) struct GatewayConfig {
     /// Limits of each mobile host.
     #[serde(default)]
     pub(crate) caps: Caps,
-    /// The mobile hosts.
+    /// Folder of further mobile hosts, a file for each.
+    pub(crate) peers_folder: Option<PathBuf>,
+    /// Addresses of the gateway for datagrams, for invitations.
+    #[serde(default)]
+    pub(crate) endpoints: Vec<Remote>,
+    /// The mobile hosts; those with files of their own come last.
     #[serde(default)]
     pub(crate) peers: Vec<Mobile>,
 }
@@ -145,8 +151,13 @@ const WEIGHTS: RangeInclusive<u16> = 1..=1_000;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mobile {
+    /// Its name; in a file of its own, that of the file.
+    #[serde(default = "no_name")]
     pub(crate) name: Spanned<Name>,
-    pub(crate) public_key: Spanned<Key>,
+    /// Its key; until an invited host has joined, it has none.
+    public_key: Option<Spanned<Key>>,
+    /// Its invitation, until a host has joined with it.
+    pub(crate) invitation: Option<Invited>,
     pub(crate) preshared_key_file: Option<PathBuf>,
     /// Inner addresses that it may use.
     pub(crate) addresses: Spanned<Vec<Network>>,
@@ -159,12 +170,29 @@ pub(crate) struct Mobile {
     pub(crate) caps: Caps,
     /// Weight on a shared air.
     weight: Option<Spanned<u16>>,
+    /// Its own file, if it has one.
+    #[serde(skip)]
+    file: Option<Source>,
+}
+
+/// An invitation of a mobile host, as the gateway keeps it.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Invited {
+    /// Key of the invitation.
+    pub(crate) public_key: Key,
+    /// Time from which it is not accepted any more, in seconds since 1970-01-01 UTC.
+    pub(crate) expires: u32,
 }
 
 impl GatewayConfig {
     /// Reads the configuration in `source`.
     pub(crate) fn load(source: &Source) -> Result<Self, Failure> {
-        let config: Self = source.parse()?;
+        let mut config: Self = source.parse()?;
+        for source in config.peers_folder.iter().map(|path| source.peer_files(path)) {
+            let mobiles = source?.into_iter().map(Mobile::load);
+            config.peers.extend(mobiles.collect::<Result<Vec<_>, _>>()?);
+        }
         config.tun.check(source)?;
         config.air.check(source)?;
         config.check_listen(source)?;
@@ -174,7 +202,9 @@ impl GatewayConfig {
         }
         let mut known = KnownMobiles::default();
         for peer in &config.peers {
+            let source = peer.source(source);
             known.add(peer, source)?;
+            peer.check_key(source)?;
             if peer.caps.total().is_some() {
                 let what = "`total` is the memory of the whole gateway; set it in [caps]";
                 return Err(source.wrong(Some(peer.name.span()), what));
@@ -191,12 +221,29 @@ impl GatewayConfig {
 }
 
 impl GatewayConfig {
+    /// Returns the folder of mobile hosts in the configuration in `source`, if it names one.
+    pub(crate) fn peers_folder(source: &Source) -> Result<Option<PathBuf>, Failure> {
+        let table: toml::Table = source.parse()?;
+        let folder = table.get("peers_folder").and_then(toml::Value::as_str);
+        Ok(folder.map(|folder| source.file(Path::new(folder))))
+    }
+
     /// Returns the UDP address on which it receives from mobile hosts.
     pub(crate) fn listen(&self) -> SocketAddr {
         let usual = (Ipv6Addr::UNSPECIFIED, crate::daemon::PORT).into();
         self.listen
             .as_ref()
             .map_or(usual, |given| given.get_ref().0)
+    }
+
+    /// Returns the texts of mobile hosts in files of their own.
+    pub(crate) fn peer_files(&self) -> ReadFiles {
+        let mut files = ReadFiles::default();
+        for its in self.peers.iter().filter_map(Mobile::file) {
+            let name = its.path().file_name().unwrap_or_default();
+            files.peers.insert(name.into(), its.text().into());
+        }
+        files
     }
 
     /// Returns the networks that mobile hosts may reach through the gateway.
@@ -218,6 +265,61 @@ impl GatewayConfig {
 }
 
 impl Mobile {
+    /// Reads a mobile host in a file of its own.
+    fn load(source: Source) -> Result<Self, Failure> {
+        let mobile: Self = source.parse()?;
+        if mobile.name != no_name() {
+            let what = "the name of this peer is that of its file; remove this line, or run `lasthop rename`";
+            return Err(source.wrong(Some(mobile.name.span()), what));
+        }
+        let stem = source.path().file_stem().and_then(OsStr::to_str);
+        let name = Name::read(stem.unwrap_or_default());
+        let name = name.map_err(|error| source.wrong(None, error))?;
+        Ok(Self {
+            name: Spanned::new(0..0, name),
+            file: Some(source),
+            ..mobile
+        })
+    }
+
+    /// Returns the file in which it stands; `main` is the configuration of its gateway.
+    pub(crate) fn source<'a>(&'a self, main: &'a Source) -> &'a Source {
+        self.file.as_ref().unwrap_or(main)
+    }
+
+    /// Returns its own file, if it has one.
+    pub(crate) fn file(&self) -> Option<&Source> {
+        self.file.as_ref()
+    }
+
+    /// Returns its public key, if a host has joined.
+    pub(crate) fn key(&self) -> Option<PublicKey> {
+        self.public_key.as_ref().map(|key| key.get_ref().0)
+    }
+
+    /// Returns the place of its public key.
+    pub(crate) fn place_of_key(&self) -> Option<Range<usize>> {
+        self.public_key.as_ref().map(Spanned::span)
+    }
+
+    /// Refuses a mobile host without a name, or that can never connect.
+    fn check_key(&self, source: &Source) -> Result<(), Failure> {
+        if self.name == no_name() {
+            let what = "a peer needs a name; write one like `name = \"tablet7\"`";
+            return Err(source.wrong(Some(self.addresses.span()), what));
+        }
+        let what = match (&self.public_key, &self.invitation, &self.file) {
+            (None, None, _) => {
+                "a peer needs a public key: `lasthop keygen --public FILE` prints that of a mobile host"
+            }
+            (_, Some(_), None) => {
+                "invitations stand in files of their own; make one with `lasthop invite`"
+            }
+            _ => return Ok(()),
+        };
+        Err(source.wrong(Some(self.name.span()), what))
+    }
+
     /// Returns the transport of its split TCP across the hop.
     pub(crate) fn transport(&self) -> SplitTransport {
         let given = self.split_transport.as_ref().map(Spanned::get_ref);
@@ -278,11 +380,13 @@ impl<'a> KnownMobiles<'a> {
                 format!("there is a peer named '{name}' already; give this one another name");
             return Err(source.wrong(Some(mobile.name.span()), what));
         }
-        let key = mobile.public_key.get_ref().0;
-        if let Some(name) = self.keys.insert(key, name) {
-            let what =
-                format!("peer '{name}' has this key too; each mobile needs a key of its own");
-            return Err(source.wrong(Some(mobile.public_key.span()), what));
+        let invited = mobile.invitation.map(|invited| invited.public_key.0);
+        for key in mobile.key().into_iter().chain(invited) {
+            if let Some(name) = self.keys.insert(key, name) {
+                let what =
+                    format!("peer '{name}' has this key too; each mobile needs a key of its own");
+                return Err(source.wrong(mobile.place_of_key(), what));
+            }
         }
         for network in mobile.networks() {
             let other = self.networks.insert(network, name);
@@ -294,6 +398,10 @@ impl<'a> KnownMobiles<'a> {
         }
         Ok(())
     }
+}
+
+fn no_name() -> Spanned<Name> {
+    Spanned::new(0..0, Name(String::new()))
 }
 
 fn name() -> Name {

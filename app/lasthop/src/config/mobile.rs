@@ -6,7 +6,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::Source;
-use super::carrier::{Carrier, Endpoint};
+use super::carrier::{Carrier, Endpoint, Endpoints};
 use super::shared::{Hop, Routes, Snoop, Tun, state_folder};
 use super::split::Split;
 use super::values::{Key, Name};
@@ -42,8 +42,8 @@ pub(crate) struct MobileConfig {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Gateway {
-    /// Address of the gateway; if missing on a shared link, the mobile host searches for it.
-    endpoint: Option<Spanned<Endpoint>>,
+    /// Addresses of the gateway; if missing on a shared link, the mobile host searches for it.
+    endpoint: Option<Spanned<Endpoints>>,
     pub(crate) public_key: Key,
     pub(crate) preshared_key_file: Option<PathBuf>,
 }
@@ -61,33 +61,35 @@ impl MobileConfig {
         Ok(config)
     }
 
-    /// Returns the bearer and the address of the gateway. A name is not resolved yet.
-    pub(crate) fn place(&self, source: &Source) -> Result<(Carrier, Endpoint), Failure> {
+    /// Returns the bearer and the addresses of the gateway. Names are not resolved yet.
+    pub(crate) fn place(&self, source: &Source) -> Result<(Carrier, Vec<Endpoint>), Failure> {
         let carrier = self.hop.carrier(source)?;
-        let given = self.gateway.get_ref().endpoint.as_ref();
-        let (span, what) = match (&carrier, given.map(|given| (given.get_ref(), given.span()))) {
-            (Carrier::Udp, Some((Endpoint::Udp(_), _)))
-            | (Carrier::Ethernet { .. }, Some((Endpoint::Ethernet(_), _))) => {
-                let endpoint = given.map(|given| given.get_ref().clone());
-                return Ok((carrier, endpoint.unwrap_or(Endpoint::ANYWHERE)));
-            }
-            (Carrier::Ethernet { .. }, None) => return Ok((carrier, Endpoint::ANYWHERE)),
-            (Carrier::Udp, None) => (
-                self.gateway.span(),
-                "the gateway needs an endpoint; write `endpoint = \"gateway.example.org:51830\"`",
-            ),
-            (Carrier::Udp, Some((Endpoint::Ethernet(_), span))) => (
-                span,
-                "a MAC address is for Ethernet frames; set `bearer = \"ethernet\"` in `[hop]`, or \
-                 write a host and a port",
-            ),
-            (Carrier::Ethernet { .. }, Some((Endpoint::Udp(_), span))) => (
-                span,
-                "Ethernet frames go to a MAC address like '02:00:5e:10:00:01'; write that, or remove \
-                 the line, and the gateway is looked for",
-            ),
+        let Some(given) = &self.gateway.get_ref().endpoint else {
+            return match carrier {
+                Carrier::Ethernet { .. } => Ok((carrier, vec![Endpoint::ANYWHERE])),
+                Carrier::Udp => {
+                    let what = "the gateway needs an endpoint; write `endpoint = \"gateway.example.org:51830\"`";
+                    Err(source.wrong(Some(self.gateway.span()), what))
+                }
+            };
         };
-        Err(source.wrong(Some(span), what))
+        let Endpoints(endpoints) = given.get_ref();
+        let of_ethernet = endpoints.iter().filter(|place| place.is_ethernet()).count();
+        let what = match &carrier {
+            Carrier::Udp if of_ethernet == 0 => return Ok((carrier, endpoints.clone())),
+            Carrier::Ethernet { .. } if of_ethernet == 1 && endpoints.len() == 1 => {
+                return Ok((carrier, endpoints.clone()));
+            }
+            Carrier::Udp => {
+                "a MAC address is for Ethernet frames; set `bearer = \"ethernet\"` in `[hop]`, or \
+                 write a host and a port"
+            }
+            Carrier::Ethernet { .. } => {
+                "Ethernet frames go to one MAC address like '02:00:5e:10:00:01'; write that, or remove \
+                 the line, and the gateway is looked for"
+            }
+        };
+        Err(source.wrong(Some(given.span()), what))
     }
 }
 

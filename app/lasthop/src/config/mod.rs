@@ -6,16 +6,19 @@ pub(crate) mod gateway;
 pub(crate) mod mobile;
 pub(crate) mod shared;
 pub(crate) mod split;
-mod values;
+pub(crate) mod values;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use session::PresharedKey;
 use units::Bytes;
 
@@ -25,18 +28,40 @@ use crate::key_file;
 /// Upper limit of a configuration file; a longer one is another file.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// Most files of one folder of mobile hosts.
+const MOST_FILES: usize = 65_536;
+/// Extension of the files of mobile hosts.
+pub(crate) const PEER_ENDING: &str = "toml";
+
+/// Files that a configuration names, read by another process.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct ReadFiles {
+    /// Shared secrets by the paths in the configuration.
+    pub(crate) secrets: BTreeMap<PathBuf, String>,
+    /// Texts of mobile hosts by the names of their files.
+    pub(crate) peers: BTreeMap<PathBuf, String>,
+}
+
 /// Text and path of a configuration file, for errors with their place.
+#[derive(Clone)]
 pub(crate) struct Source {
     path: PathBuf,
     text: String,
-    /// Secrets by the files that the text names, if another process has read them.
-    secrets: Option<BTreeMap<PathBuf, String>>,
+    /// The files that the text names, if another process has read them.
+    files: Option<ReadFiles>,
+}
+
+/// Shows no secrets.
+impl fmt::Debug for Source {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Source {{ path: {:?}, .. }}", self.path)
+    }
 }
 
 impl Source {
     /// Reads the file at `path`.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
-        let failed = |error: std::io::Error| {
+        let failed = |error: io::Error| {
             Failure::setting(format!(
                 "cannot read the configuration {}: {error}",
                 path.display()
@@ -53,17 +78,38 @@ impl Source {
         Ok(Self::new(path.into(), text, None))
     }
 
-    /// Returns what another process has read: the text, and the secrets in the files that it names.
-    pub(crate) fn new(
-        path: PathBuf,
-        text: String,
-        secrets: Option<BTreeMap<PathBuf, String>>,
-    ) -> Self {
-        Self {
-            path,
-            text,
-            secrets,
+    /// Returns what another process has read: the text, and the files that it names.
+    pub(crate) fn new(path: PathBuf, text: String, files: Option<ReadFiles>) -> Self {
+        Self { path, text, files }
+    }
+
+    /// Returns the files of mobile hosts in a folder that the configuration names, in the order of their names. A folder
+    /// that does not exist has none.
+    pub(crate) fn peer_files(&self, folder: &Path) -> Result<Vec<Self>, Failure> {
+        let folder = self.file(folder);
+        if let Some(files) = &self.files {
+            let source =
+                |(name, text): (&PathBuf, &String)| Self::new(folder.join(name), text.clone(), None);
+            return Ok(files.peers.iter().map(source).collect());
         }
+        let failed = |error: io::Error| {
+            let name = folder.display();
+            Failure::setting(format!("cannot read the folder of peers {name}: {error}"))
+        };
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut paths = Vec::new();
+        for entry in entries.take(MOST_FILES) {
+            let path = entry.map_err(failed)?.path();
+            if path.extension().is_some_and(|its| its == PEER_ENDING) {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        paths.iter().map(|path| Self::read(path)).collect()
     }
 
     /// Returns its path.
@@ -86,10 +132,10 @@ impl Source {
 
     /// Returns the shared secret in the file that the configuration names so.
     pub(crate) fn secret(&self, path: &Path) -> Result<PresharedKey, Failure> {
-        let Some(secrets) = &self.secrets else {
+        let Some(files) = &self.files else {
             return key_file::read(&self.file(path));
         };
-        let text = secrets.get(path).map_or("", String::as_str);
+        let text = files.secrets.get(path).map_or("", String::as_str);
         let failed = |error| Failure::setting(format!("{}: {error}", path.display()));
         text.parse().map_err(failed)
     }
@@ -108,7 +154,7 @@ impl Source {
     pub(crate) fn wrong(
         &self,
         span: Option<Range<usize>>,
-        what: impl std::fmt::Display,
+        what: impl fmt::Display,
     ) -> Failure {
         let path = self.path.display();
         let Some(span) = span else {

@@ -31,15 +31,20 @@ macro_rules! from_text {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Name(pub(crate) String);
 
-from_text!(Name, |text| {
-    let sound = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    if text.is_empty() || text.len() > LONGEST_NAME || !text.bytes().all(sound) {
-        return Err(format!(
-            "'{text}' is not a valid name; use 1 to {LONGEST_NAME} letters, digits and '_'"
-        ));
+impl Name {
+    /// Reads a name.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let sound = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        if text.is_empty() || text.len() > LONGEST_NAME || !text.bytes().all(sound) {
+            return Err(format!(
+                "'{text}' is not a valid name; use 1 to {LONGEST_NAME} letters, digits and '_'"
+            ));
+        }
+        Ok(Self(text.into()))
     }
-    Ok(Self(text.into()))
-});
+}
+
+from_text!(Name, |text| Self::read(text));
 
 /// An address and port of this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +62,7 @@ pub(crate) struct Remote(String);
 
 impl Remote {
     /// Reads a host and a port.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
         let port = text.rsplit_once(':').filter(|(host, _)| {
             let whole = !host.contains(':') || host.starts_with('[') && host.ends_with(']');
             !host.is_empty() && whole
@@ -68,6 +73,11 @@ impl Remote {
                 "'{text}' is not a host with a port; write it like 'gateway.example.org:51830' or '[2001:db8::1]:51830'"
             )),
         }
+    }
+
+    /// Returns it as it was written.
+    pub(crate) fn text(&self) -> &str {
+        &self.0
     }
 
     /// Returns its name and port, unless it is an address.
@@ -95,6 +105,8 @@ impl Remote {
             .ok_or_else(|| failed("the name has no address".into()))
     }
 }
+
+from_text!(Remote, |text| Self::read(text));
 
 /// An inner address with its prefix; without a prefix, only the address itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,21 +1,21 @@
 //! `lasthop gateway`: the wired end of the hop.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::split::{End, Mobile};
-use clap::Args;
+use clap::{Args, Subcommand};
 use edges::diversion::{Destinations, Networks};
 use edges::forwarding::Forwarding;
 use edges::nat::Masquerade;
 use edges::netlink::{MAIN_TABLE, Route};
 use edges::sysctl;
 use edges::undo::{UndoError, UndoLog, UndoStep};
-use hosts::{Role, Scope, TcpTerms};
+use hosts::{Role, Scope, TcpMethod, TcpTerms};
 use ipnet::{IpNet, Ipv6Net};
 use runtime::MEMORY_BESIDE;
 use runtime::privileges::User;
 use runtime::signals::Audience;
-use session::PrivateKey;
+use session::{PrivateKey, PublicKey};
 use units::Bytes;
 
 use super::peer::{peer, prefixes};
@@ -26,12 +26,13 @@ use crate::config::Source;
 use crate::config::caps::Caps;
 use crate::config::gateway::{self as config, GatewayConfig};
 use crate::failure::Failure;
-use crate::key_file;
+use crate::{key_file, up};
 
 const FORWARDING_IPV4: &str = "net/ipv4/ip_forward";
 
 const EXAMPLES: &str = "\
 Examples:
+  lasthop gateway up                       without a configuration: makes one, and runs in the background
   lasthop gateway --config gateway.toml
   LASTHOP_LOG=debug lasthop gateway --config gateway.toml
 
@@ -42,17 +43,38 @@ or Ctrl-C ends it; it then removes what it added to the system.";
 
 /// Run the wired end of the hop: take in the traffic of mobile hosts and send it on.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Arguments {
     /// The configuration
-    #[arg(long, value_name = "FILE")]
-    config: PathBuf,
+    #[arg(long, value_name = "FILE", required = true)]
+    config: Option<PathBuf>,
+    /// Leave the terminal
+    #[arg(long, hide = true)]
+    detached: bool,
+    #[command(subcommand)]
+    action: Option<Action>,
 }
 
-/// Runs a gateway until a signal ends it.
+/// A gateway without a configuration of the user's.
+#[derive(Debug, Subcommand)]
+enum Action {
+    Up(up::UpArguments),
+    Down(up::DownArguments),
+}
+
+/// Runs a gateway until a signal ends it, or starts or ends the one of `gateway up`.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    prepare()?;
-    let source = Source::read(&arguments.config)?;
+    match (&arguments.action, &arguments.config) {
+        (Some(Action::Up(arguments)), _) => up::up(arguments),
+        (Some(Action::Down(arguments)), _) => up::down(arguments),
+        (None, Some(path)) => run_with(path, arguments.detached),
+        (None, None) => Err(Failure::setting("name the configuration with --config")),
+    }
+}
+
+fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
+    prepare(is_detached)?;
+    let source = Source::read(path)?;
     let config = GatewayConfig::load(&source)?;
     let key = private_key(&config, &source)?;
     let state_dir = source.file(&config.state_dir);
@@ -90,7 +112,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         split,
         // The signals show when a mobile host is reachable, and so perhaps where its owner is.
         audience: Audience::Owner,
-        name_of_peer: None,
+        elsewhere: Vec::new(),
         user: config.user,
         reload,
     };
@@ -119,13 +141,13 @@ pub(super) struct Member {
     pub(super) scope: Option<Scope>,
 }
 
-/// Returns the mobile hosts of a configuration.
+/// Returns the mobile hosts of a configuration; last those that are invited, which have no inner addresses.
 pub(super) fn members(config: &GatewayConfig, source: &Source) -> Result<Vec<Member>, Failure> {
     let caps = config.caps.or(Caps::usual());
-    let member = |mobile: &config::Mobile| {
+    let member = |(mobile, key): (&config::Mobile, PublicKey)| {
         let name = &mobile.name.get_ref().0;
         let secret = mobile.preshared_key_file.as_deref();
-        let peer = peer(name, mobile.public_key.get_ref().0, secret, source)?;
+        let peer = peer(name, key, secret, source)?;
         let peer = hosts::Peer {
             prefixes: prefixes(mobile.networks()),
             tcp: TcpTerms::Choose(mobile.tcp.on_the_hop()),
@@ -137,7 +159,32 @@ pub(super) fn members(config: &GatewayConfig, source: &Source) -> Result<Vec<Mem
         let scope = mobile.tcp.scope();
         Ok(Member { peer, scope })
     };
-    config.peers.iter().map(member).collect()
+    let joined: Result<Vec<_>, Failure> = with_keys(config).map(member).collect();
+    let mut members = joined?;
+    let now = unix_seconds();
+    for mobile in &config.peers {
+        if let Some(invited) = mobile.invitation.filter(|invited| invited.expires > now) {
+            let name = format!("{} (invited)", mobile.name.get_ref().0);
+            let peer = hosts::Peer {
+                may_claim: true,
+                tcp: TcpTerms::Choose(TcpMethod::Arq),
+                ..peer(&name, invited.public_key.0, None, source)?
+            };
+            members.push(Member { peer, scope: None });
+        }
+    }
+    Ok(members)
+}
+
+/// Returns the mobile hosts that have joined, in their order in a host, with their keys.
+fn with_keys(config: &GatewayConfig) -> impl Iterator<Item = (&config::Mobile, PublicKey)> {
+    let peers = config.peers.iter();
+    peers.filter_map(|mobile| Some((mobile, mobile.key()?)))
+}
+
+/// Returns the time in seconds since 1970-01-01 UTC.
+pub(crate) fn unix_seconds() -> u32 {
+    u32::try_from(edges::clock::wall().as_nanos() / 1_000_000_000).unwrap_or(u32::MAX)
 }
 
 /// Returns the memory that is left for the peers of `[caps] total`, or of the usual amount.
@@ -255,7 +302,7 @@ impl Wiring {
 
     /// Returns the settings of split connections, if any are split.
     pub(super) fn split(&self, config: &GatewayConfig) -> Option<split::Plan> {
-        let split = |(peer, mobile): (usize, &config::Mobile)| {
+        let split = |(peer, (mobile, _)): (usize, (&config::Mobile, PublicKey))| {
             let (scope, networks) = (mobile.tcp.scope()?, mobile.networks().collect());
             Some(Mobile {
                 peer,
@@ -263,7 +310,7 @@ impl Wiring {
                 scope,
             })
         };
-        let mobiles: Vec<_> = config.peers.iter().enumerate().filter_map(split).collect();
+        let mobiles: Vec<_> = with_keys(config).enumerate().filter_map(split).collect();
         (!mobiles.is_empty()).then(|| split::Plan {
             end: End::Gateway {
                 transparent: self.instance.is_none(),

@@ -20,8 +20,9 @@ use super::peer::{peer, prefixes};
 use super::reload::Present;
 use super::source_check::loosen_source_check;
 use super::split;
-use super::{Daemon, bearer, prepare};
+use super::{Daemon, Place, bearer, prepare};
 use crate::config::Source;
+use crate::config::carrier::Endpoint;
 use crate::config::mobile::MobileConfig;
 use crate::config::shared::Routes;
 use crate::config::split::Split;
@@ -51,19 +52,22 @@ pub(crate) struct Arguments {
     /// The configuration
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
+    /// Leave the terminal
+    #[arg(long, hide = true)]
+    detached: bool,
 }
 
 /// Runs a mobile host until a signal ends it.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    prepare()?;
+    prepare(arguments.detached)?;
     let source = Source::read(&arguments.config)?;
     let config = MobileConfig::load(&source)?;
     let key = private_key(&config, &source)?;
-    let (carrier, endpoint) = config.place(&source)?;
+    let (carrier, endpoints) = config.place(&source)?;
     let gateway = config.gateway.get_ref();
     let (public, secret) = (gateway.public_key.0, gateway.preshared_key_file.as_deref());
     let gateway = peer("gateway", public, secret, &source)?;
-    let (name, endpoint) = (endpoint.name(), endpoint.resolve()?);
+    let endpoint = first_address(&endpoints)?;
     // Without nftables, TCP crosses as packets, and the gateway is notified of that.
     let splits = edges::nft::is_installed();
     let everything = [Ipv4Net::default().into(), Ipv6Net::default().into()].into_iter();
@@ -110,15 +114,41 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         split: splits.then(|| wiring.split(config.split)),
         // The signals contain only what any user can observe by sending packets.
         audience: Audience::Everyone,
-        name_of_peer: name.map(|(host, port)| Name {
-            host,
-            port,
-            kind: kind_of(endpoint),
-            mark: Some(MARK),
-        }),
+        elsewhere: places(&endpoints, kind_of(endpoint)),
         user: config.user,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
+}
+
+/// Returns the first address of a gateway whose name can be resolved.
+fn first_address(endpoints: &[Endpoint]) -> Result<HopAddress, Failure> {
+    let mut failure = None;
+    for endpoint in endpoints {
+        match endpoint.resolve() {
+            Ok(address) => return Ok(address),
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    Err(failure.unwrap_or_else(|| Failure::setting("the gateway has no address")))
+}
+
+/// Returns the addresses and names where a silent gateway may be, unless there is one address alone.
+fn places(endpoints: &[Endpoint], kind: AddressKind) -> Vec<Place> {
+    let place = |endpoint: &Endpoint| match endpoint.name() {
+        Some((host, port)) => Some(Place::Name(Name {
+            host,
+            port,
+            kind,
+            mark: Some(MARK),
+        })),
+        None => endpoint.resolve().ok().map(Place::Address),
+    };
+    let mut places: Vec<_> = endpoints.iter().filter_map(place).collect();
+    places.retain(|place| !matches!(place, Place::Address(at) if kind_of(*at) != kind));
+    if let [Place::Address(_)] = places[..] {
+        places.clear();
+    }
+    places
 }
 
 /// Returns the addresses to which the socket for datagrams to `endpoint` can send.

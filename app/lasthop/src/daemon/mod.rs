@@ -29,10 +29,10 @@ use wire::address::HopAddress;
 
 use crate::config::shared::{Network, Tun};
 use crate::failure::Failure;
-use crate::{entropy, log};
+use crate::{background, entropy, log};
 
 pub(crate) use gateway::{
-    Arguments as GatewayArguments, check as check_gateway, run as run_gateway,
+    Arguments as GatewayArguments, check as check_gateway, run as run_gateway, unix_seconds,
 };
 pub(crate) use mobile::{Arguments as MobileArguments, check as check_mobile, run as run_mobile};
 pub(crate) use privileges::run_helper;
@@ -55,8 +55,8 @@ struct Daemon {
     split: Option<split::Plan>,
     /// Users that may receive the signals of fades and hand-offs.
     audience: Audience,
-    /// Name of the other end, if it is known by one.
-    name_of_peer: Option<Name>,
+    /// Places where the other end may be if it is silent.
+    elsewhere: Vec<Place>,
     /// Name or number of the user that it becomes, if not the usual one.
     user: Option<String>,
     /// The configuration, which is read again on demand.
@@ -64,7 +64,10 @@ struct Daemon {
 }
 
 /// Starts the log, and protects memory from dumps; called before any secret is read.
-fn prepare() -> Result<(), Failure> {
+fn prepare(is_detached: bool) -> Result<(), Failure> {
+    if is_detached {
+        background::detach()?;
+    }
     log::start()?;
     protect_memory()
         .map_err(|error| Failure::setting(format!("cannot keep keys out of core dumps: {error}")))
@@ -94,7 +97,7 @@ impl Daemon {
             None => Box::new(entropy::fill),
         };
         let host = Host::new(config, entropy).map_err(Failure::setting)?;
-        let resolves_names = self.name_of_peer.is_some();
+        let resolves_names = self.elsewhere.iter().any(Place::is_name);
         let needs = Needs::of(self.user.as_deref(), self.split.as_ref(), resolves_names)?;
         // From here on a signal waits for the event loop, so nothing is left half done.
         let signals = Signals::catch().map_err(Failure::setting)?;
@@ -129,7 +132,7 @@ impl Daemon {
             announcer: Some(announcer),
             supervisor,
             sockets: splitting.map(start).transpose()?,
-            finder: self.name_of_peer.map(finder).transpose()?,
+            finder: finder(self.elsewhere)?,
             reloader: Some(self.reload.start(keeper.clone())?),
             ..Ports::new(device, bearer)
         };
@@ -204,18 +207,44 @@ impl Twin {
     }
 }
 
-/// Returns the search for a host that does not answer at the first address of its name.
-fn finder(name: Name) -> Result<Finder, Failure> {
-    let find = move || match name.addresses() {
-        Ok(found) => found.into_iter().map(HopAddress::Udp).collect(),
-        Err(error) => {
-            let host = &name.host;
-            tracing::warn!("the gateway does not answer, and '{host}' cannot be resolved: {error}");
-            Vec::new()
+/// A place where the other end may be.
+enum Place {
+    Name(Name),
+    Address(HopAddress),
+}
+
+impl Place {
+    fn is_name(&self) -> bool {
+        matches!(self, Self::Name(_))
+    }
+
+    /// Returns its addresses now.
+    fn find(&self) -> Vec<HopAddress> {
+        let name = match self {
+            Self::Name(name) => name,
+            Self::Address(address) => return vec![*address],
+        };
+        match name.addresses() {
+            Ok(found) => found.into_iter().map(HopAddress::Udp).collect(),
+            Err(error) => {
+                let host = &name.host;
+                tracing::warn!(
+                    "the gateway does not answer, and '{host}' cannot be resolved: {error}"
+                );
+                Vec::new()
+            }
         }
-    };
-    Finder::start(find)
-        .map_err(|error| Failure::setting(format!("cannot start the name resolver: {error}")))
+    }
+}
+
+/// Returns the search for a host that does not answer at its first address, if it may be elsewhere.
+fn finder(elsewhere: Vec<Place>) -> Result<Option<Finder>, Failure> {
+    if elsewhere.is_empty() {
+        return Ok(None);
+    }
+    Finder::start(move || elsewhere.iter().flat_map(Place::find).collect())
+        .map(Some)
+        .map_err(|error| Failure::setting(format!("cannot start the search of the gateway: {error}")))
 }
 
 /// Opens the record of changes to the system, and undoes the changes that a dead process has left.

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ::split::End;
 use edges::sysctl;
 use edges::undo::UndoLog;
-use runtime::helper::{self, Charge, Helper};
+use runtime::KeyClaim;
+use runtime::helper::{self, Charge, Claimed, Helper};
 use runtime::privileges::{self, Remains, User};
 use runtime::sockets::Divert;
 use rustix::thread::CapabilitySet;
@@ -16,7 +17,9 @@ use rustix::thread::CapabilitySet;
 use super::reload::Reading;
 use super::split;
 use crate::config::Source;
+use crate::config::gateway::GatewayConfig;
 use crate::failure::Failure;
+use crate::state;
 
 /// The hidden command of a helper.
 const COMMAND: &str = "network-helper";
@@ -95,6 +98,7 @@ impl Keeper {
     ) -> Result<Self, Failure> {
         let path = source.path();
         let configuration = std::path::absolute(path).unwrap_or_else(|_| path.into());
+        let peers = peers_folder(source)?;
         let charge = Charge {
             undo: undo.path().into(),
             sockets,
@@ -102,6 +106,7 @@ impl Keeper {
             configuration,
             text: source.text().into(),
             link: link.into(),
+            peers,
             installed: splitting.and_then(split::Opened::installed),
         };
         let mut command = Command::new(PROGRAM);
@@ -125,6 +130,11 @@ impl Keeper {
         lock(&self.0).read()
     }
 
+    /// Has a claimed key stored.
+    pub(super) fn claim(&self, claim: &KeyClaim) -> io::Result<Claimed> {
+        lock(&self.0).claim(claim)
+    }
+
     /// Adapts the system to the configuration that was read last.
     pub(super) fn apply(&self) -> io::Result<()> {
         lock(&self.0).apply()
@@ -134,6 +144,16 @@ impl Keeper {
     pub(super) fn undo(self) -> Result<(), Failure> {
         lock(&self.0).undo().map_err(Failure::broken)
     }
+}
+
+/// Returns the folder of mobile hosts in a gateway's configuration, which exists then.
+fn peers_folder(source: &Source) -> Result<Option<PathBuf>, Failure> {
+    let Some(folder) = GatewayConfig::peers_folder(source)? else {
+        return Ok(None);
+    };
+    state::create_folder(&folder)?;
+    let absolute = std::path::absolute(&folder).unwrap_or(folder);
+    Ok(Some(absolute))
 }
 
 fn lock(helper: &Mutex<Helper>) -> std::sync::MutexGuard<'_, Helper> {

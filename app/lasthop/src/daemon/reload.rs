@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use edges::diversion::{Diversion, Networks};
 use edges::undo::UndoLog;
-use hosts::Input;
-use runtime::helper::{Charge, Reload};
-use runtime::{Reloaded, Reloader};
+use hosts::{ClaimRefusal, Input};
+use runtime::helper::{Charge, Claimed, Reload};
+use runtime::{KeyClaim, Reloaded, Reloader};
 use serde::{Deserialize, Serialize};
 use session::PublicKey;
 use units::Bytes;
@@ -16,10 +16,11 @@ use units::Bytes;
 use super::gateway::{Member, Wiring, members, memory_of_peers};
 use super::privileges::Keeper;
 use super::split;
-use crate::config::Source;
+use crate::config::{ReadFiles, Source};
 use crate::config::gateway::GatewayConfig;
 use crate::config::mobile::MobileConfig;
 use crate::failure::Failure;
+use crate::state::store_claim;
 
 /// Sections that may change while a gateway runs.
 const LIVE: [&str; 2] = ["caps", "peers"];
@@ -28,8 +29,7 @@ const LIVE: [&str; 2] = ["caps", "peers"];
 #[derive(Serialize, Deserialize)]
 struct Files {
     text: String,
-    /// Shared secrets by the files that the text names.
-    secrets: BTreeMap<PathBuf, String>,
+    files: ReadFiles,
 }
 
 /// The helper's part.
@@ -81,23 +81,28 @@ impl Reload for Reading {
     fn read(&mut self) -> Result<String, String> {
         let read = || {
             let source = Source::read(&self.path)?;
-            let mut secrets = BTreeMap::new();
             let config = match &self.present {
                 None => MobileConfig::load(&source).map(|_| None)?,
                 Some(_) => Some(GatewayConfig::load(&source)?),
             };
+            let files = config.as_ref().map(GatewayConfig::peer_files);
+            let mut files = files.unwrap_or_default();
             let peers = config.iter().flat_map(|config| &config.peers);
             for path in peers.filter_map(|peer| peer.preshared_key_file.as_ref()) {
                 let secret = source.secret(path)?.to_text();
-                secrets.insert(path.clone(), secret.to_string());
+                files.secrets.insert(path.clone(), secret.to_string());
             }
             let text = source.text().into();
-            let files = serde_json::to_string(&Files { text, secrets });
+            let files = serde_json::to_string(&Files { text, files });
             Ok((config, files.map_err(Failure::broken)?))
         };
         let (config, files) = read().map_err(|error: Failure| error.to_string())?;
         self.next = config;
         Ok(files)
+    }
+
+    fn claim(&mut self, claim: &KeyClaim) -> Result<Claimed, String> {
+        store_claim(&self.path, claim).map_err(|error| error.to_string())
     }
 
     fn apply(&mut self, undo: &mut UndoLog) -> Result<(), String> {
@@ -178,7 +183,17 @@ impl Present {
 
     /// Starts the thread that reloads.
     pub(super) fn start(mut self, keeper: Keeper) -> Result<Reloader, Failure> {
-        let reload = move || self.reload(&keeper).map_err(|error| error.to_string());
+        let reload = move |claims: &[KeyClaim]| {
+            let refused: Vec<_> = claims
+                .iter()
+                .filter_map(|claim| store(&keeper, claim))
+                .collect();
+            let reloaded = self.reload(&keeper).map_err(|error| error.to_string());
+            reloaded.map(|reloaded| Reloaded {
+                inputs: refused.into_iter().chain(reloaded.inputs).collect(),
+                ..reloaded
+            })
+        };
         Reloader::start(reload)
             .map_err(|error| Failure::setting(format!("cannot start the reloader: {error}")))
     }
@@ -188,7 +203,7 @@ impl Present {
         let files = keeper.read().map_err(Failure::setting)?;
         let files: Files = serde_json::from_str(&files).map_err(Failure::broken)?;
         let path = self.source.path().into();
-        let source = Source::new(path, files.text, Some(files.secrets));
+        let source = Source::new(path, files.text, Some(files.files));
         check_fixed(&self.source, &source)?;
         let reloaded = match &mut self.gateway {
             None => Reloaded {
@@ -200,6 +215,20 @@ impl Present {
         self.source = source;
         Ok(reloaded)
     }
+}
+
+/// Has a claimed key stored; returns the refusal if that is not possible.
+fn store(keeper: &Keeper, claim: &KeyClaim) -> Option<Input> {
+    let reason = match keeper.claim(claim) {
+        Ok(Claimed::Stored) => return None,
+        Ok(Claimed::Expired) => ClaimRefusal::Expired,
+        Err(error) => {
+            tracing::error!("cannot store the key of a mobile host that joins: {error}");
+            ClaimRefusal::Failed
+        }
+    };
+    let of = claim.of;
+    Some(Input::ClaimRefused { of, reason })
 }
 
 impl Gateway {
@@ -293,11 +322,12 @@ fn refuse_own_key(
     source: &Source,
 ) -> Result<(), Failure> {
     let mut peers = config.peers.iter();
-    match peers.find(|mobile| mobile.public_key.get_ref().0 == own_key) {
+    match peers.find(|mobile| mobile.key() == Some(own_key)) {
         None => Ok(()),
         Some(mobile) => {
             let what = "this is the gateway's own key; give the mobile host's";
-            Err(source.wrong(Some(mobile.public_key.span()), what))
+            let place = mobile.place_of_key();
+            Err(mobile.source(source).wrong(place, what))
         }
     }
 }

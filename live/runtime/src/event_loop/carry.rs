@@ -11,6 +11,7 @@ use wire::packet::Packet;
 use super::{EventLoop, LoopCounters, Work};
 use crate::finder::Finder;
 use crate::host::DrivenHost;
+use crate::reloader::KeyClaim;
 use crate::sockets::Sockets;
 
 impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
@@ -60,6 +61,7 @@ fn drain<H: DrivenHost>(host: &mut H, device: &mut impl PacketDevice, work: &mut
                     finder.seek(peer);
                 }
             }
+            Output::Claim { of, key } => work.claims.push(KeyClaim { of, key }),
             Output::Event(event) => {
                 tracing::info!("{event}");
                 let is_up = event.kind == EventKind::Established { fresh: true };

@@ -80,6 +80,15 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         }
     }
 
+    /// Passes claims of mobile hosts on to those who store them.
+    pub(super) fn pass_claims(&mut self) {
+        for claim in self.work.claims.drain(..) {
+            if let Some(reloader) = &mut self.ports.reloader {
+                reloader.claim(claim);
+            }
+        }
+    }
+
     /// Passes changes of a reload to the host, but no more than `most`, so that packets need not wait for long.
     pub(super) fn take_changes(&mut self, most: usize) {
         let Some(mut changes) = self.changes.take() else {

@@ -1,0 +1,187 @@
+//! `lasthop join` and `leave`: a mobile host by a join line.
+
+mod contact;
+mod doubt;
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use runtime::control::ask_status;
+use serde_json::Value;
+use session::{Invitation, PrivateKey};
+
+use crate::config::Source;
+use crate::config::mobile::MobileConfig;
+use crate::failure::Failure;
+use crate::state::{STATE, State};
+use crate::status::ENDING;
+use crate::up::{refuse_without_root, stop};
+use crate::{background, entropy, key_file, state};
+
+const EXAMPLES: &str = "\
+Examples:
+  lasthop join lasthop-join1-…    joins the gateway whose operator has made this line
+  lasthop status                  the state of the hop
+  lasthop leave                   ends it, and takes back every rule and route
+
+All traffic of this host crosses the hop from then on, except to its local network. It makes a key of its own; the line is
+worth nothing afterwards. All of it is in FOLDER/mobile: mobile.toml may be edited. It needs root.";
+
+/// Name of the daemon.
+const NAME: &str = "mobile";
+/// Time in which the daemon should be connected, since the gateway has answered just before.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Join a gateway with a line from its `lasthop invite`, and start in the background.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct JoinArguments {
+    /// The line; `-` reads it from standard input, so that no list of processes shows it. Without it, the daemon of an
+    /// earlier `join` is started again
+    line: Option<String>,
+    /// Folder of the key and the configuration
+    #[arg(long, value_name = "FOLDER", default_value = STATE)]
+    state: PathBuf,
+    /// Longest time to wait for an answer, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
+    timeout: u32,
+}
+
+/// End the mobile host of `join`, and forget its gateway.
+#[derive(Debug, Args)]
+pub(crate) struct LeaveArguments {
+    /// Folder of `lasthop join`
+    #[arg(long, value_name = "FOLDER", default_value = STATE)]
+    state: PathBuf,
+    /// Keep key and configuration: `lasthop join` without a line goes on
+    #[arg(long)]
+    keep: bool,
+}
+
+/// Joins a gateway.
+pub(crate) fn join(arguments: &JoinArguments) -> Result<(), Failure> {
+    refuse_without_root()?;
+    let state = State::of_mobile(&arguments.state)?;
+    let path = state.configuration();
+    if let Some(line) = &arguments.line {
+        if path.exists() {
+            let path = path.display();
+            return Err(Failure::setting(format!(
+                "this host has joined a gateway already ({path}); `lasthop leave` leaves it, `lasthop join` without a line \
+                 starts it"
+            )));
+        }
+        claim(&state, &line_of(line)?, arguments)?;
+    } else if !path.exists() {
+        let what = "this host has not joined yet; give the line that `lasthop invite` prints on the gateway";
+        return Err(Failure::setting(what));
+    }
+    let socket = socket_of(&state)?;
+    if background::is_running(&socket) {
+        eprintln!("It runs already.");
+    } else {
+        background::start(NAME, &state, &socket)?;
+    }
+    let began = Instant::now();
+    while !is_connected(&socket) {
+        if began.elapsed() > PATIENCE {
+            eprintln!("Started, but not connected yet; `lasthop status` says why.");
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    eprintln!("Connected: all traffic crosses the hop now. `lasthop status` shows it, `lasthop leave` ends it.");
+    Ok(())
+}
+
+/// Ends the daemon, and forgets the gateway.
+pub(crate) fn leave(arguments: &LeaveArguments) -> Result<(), Failure> {
+    let state = State::of_mobile(&arguments.state)?;
+    let path = state.configuration();
+    if !path.exists() {
+        let what = "this host has not joined a gateway, so there is nothing to leave";
+        return Err(Failure::setting(what));
+    }
+    stop(&socket_of(&state)?)?;
+    if arguments.keep {
+        return Ok(());
+    }
+    for path in [path, state.key()] {
+        state::remove(&path)?;
+    }
+    Ok(())
+}
+
+/// Returns the invitation in a line, or in the first line of standard input.
+fn line_of(given: &str) -> Result<Invitation, Failure> {
+    let mut text = zeroize::Zeroizing::new(String::new());
+    let line = if given == "-" {
+        std::io::stdin()
+            .read_line(&mut text)
+            .map_err(|error| Failure::broken(format!("cannot read the line: {error}")))?;
+        &text
+    } else {
+        given
+    };
+    // A line as it was printed, with the command.
+    let line = line.trim().strip_prefix("lasthop join ").unwrap_or(line);
+    Invitation::parse(line).map_err(Failure::setting)
+}
+
+/// Has the gateway take this host's key, and writes the configuration.
+fn claim(state: &State, invitation: &Invitation, arguments: &JoinArguments) -> Result<(), Failure> {
+    doubt::check_clock(invitation)?;
+    doubt::check_addresses(invitation)?;
+    state.create()?;
+    let path = state.key();
+    // If an earlier try was interrupted, the gateway may know this key already.
+    if !path.exists() {
+        let made = PrivateKey::generate(&mut entropy::fill);
+        key_file::write(&path, &made.to_text(), false)?;
+    }
+    let key: PrivateKey = key_file::read(&path)?;
+    let limit = Duration::from_secs(arguments.timeout.into());
+    let answered = contact::claim(invitation, key, limit)?;
+    let text = configuration(invitation, answered, arguments.state != Path::new(STATE));
+    state::replace(&state.configuration(), &text)
+}
+
+/// Returns the configuration of a mobile host that has joined by the endpoint with this index.
+fn configuration(invitation: &Invitation, answered: usize, has_own_folder: bool) -> String {
+    let mut text = String::from(
+        "# Made by `lasthop join`; may be edited. app/lasthop/examples/mobile.toml shows every setting.\n",
+    );
+    let addresses = invitation.addresses.iter();
+    let addresses: Vec<_> = addresses
+        .map(|(address, length)| format!("\"{address}/{length}\""))
+        .collect();
+    let mut endpoints: Vec<_> = invitation.endpoints.iter().map(|at| format!("\"{at}\"")).collect();
+    // The one that has answered is the first to be tried.
+    endpoints[..=answered].rotate_right(1);
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "private_key_file = \"mobile.key\"");
+    if has_own_folder {
+        let _ = writeln!(text, "state_dir = \"../run\"");
+    }
+    let _ = writeln!(text, "\n[gateway]\nendpoint = [{}]", endpoints.join(", "));
+    let _ = writeln!(text, "public_key = \"{}\"", invitation.gateway);
+    let _ = writeln!(text, "\n[tun]\naddresses = [{}]", addresses.join(", "));
+    text
+}
+
+fn socket_of(state: &State) -> Result<PathBuf, Failure> {
+    let source = Source::read(&state.configuration())?;
+    let config = MobileConfig::load(&source)?;
+    let name = &config.name.0;
+    Ok(source
+        .file(&config.state_dir)
+        .join(format!("{name}.{ENDING}")))
+}
+
+fn is_connected(socket: &Path) -> bool {
+    let status = ask_status::<Value>(socket).unwrap_or_default();
+    let peers = status["host"]["peers"].as_array();
+    peers.is_some_and(|peers| peers.iter().any(|peer| !peer["keys_age"].is_null()))
+}

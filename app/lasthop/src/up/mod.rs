@@ -1,0 +1,158 @@
+//! `lasthop gateway up` and `down`: a gateway without a configuration of the user's.
+
+pub(crate) mod endpoints;
+mod networks;
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use runtime::control::ask_stop;
+use session::PrivateKey;
+
+use crate::config::Source;
+use crate::config::gateway::GatewayConfig;
+use crate::daemon::{PORT, unix_seconds};
+use crate::failure::Failure;
+use crate::state::{Mobiles, STATE, State};
+use crate::status::{ENDING, unanswered};
+use crate::{background, entropy, invite, key_file, state};
+
+const EXAMPLES: &str = "\
+Examples:
+  lasthop gateway up                             makes this host a gateway, prints a join line for a first mobile host
+  lasthop gateway up --endpoint gw.example.org   mobile hosts reach it by this name, through a port forwarding too
+  lasthop invite --name tablet7                  another join line
+  lasthop gateway down                           ends it, and takes back every rule, route and kernel parameter
+
+It makes a key, chooses inner addresses that clash with nothing that this host knows, and runs in the background. All of
+it is in FOLDER/gateway: gateway.toml may be edited. Open the UDP port (51830) in the firewall. It needs root and `nft`.";
+
+/// Name of the first mobile host, and the time for it to join, in seconds.
+const FIRST: &str = "mobile1";
+const EXPIRES: u32 = 24 * 60 * 60;
+
+/// Make this host a gateway, and start it in the background.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct UpArguments {
+    /// Address at which mobile hosts reach this host, HOST or HOST:PORT; may be given several times [default: those of
+    /// this host]
+    #[arg(long, value_name = "HOST")]
+    endpoint: Vec<String>,
+    /// UDP port of a new gateway
+    #[arg(long, value_name = "PORT", default_value_t = PORT)]
+    port: u16,
+    /// Name of the first mobile host
+    #[arg(long, default_value = FIRST)]
+    mobile: String,
+    /// Folder of the key, the configuration and the mobile hosts
+    #[arg(long, value_name = "FOLDER", default_value = STATE)]
+    state: PathBuf,
+}
+
+/// End the gateway of `gateway up`; its mobile hosts stay known.
+#[derive(Debug, Args)]
+pub(crate) struct DownArguments {
+    /// Folder of `lasthop gateway up`
+    #[arg(long, value_name = "FOLDER", default_value = STATE)]
+    state: PathBuf,
+}
+
+/// Makes this host a gateway if it is none, starts it if it does not run, and prints a line for a first mobile host.
+pub(crate) fn up(arguments: &UpArguments) -> Result<(), Failure> {
+    refuse_without_root()?;
+    let state = State::of_gateway(&arguments.state)?;
+    state.create()?;
+    make(&state, arguments)?;
+    let path = state.configuration();
+    let mut mobiles = Mobiles::load(&path)?;
+    let places = endpoints::of(&mobiles.config, &arguments.endpoint)?;
+    let socket = socket_of(&mobiles.config, &mobiles.source);
+    let settings = invite::Settings {
+        expires: unix_seconds().saturating_add(EXPIRES),
+        endpoints: &places,
+        table: &toml::Table::new(),
+    };
+    let is_new = mobiles.config.peers.is_empty();
+    let line = is_new.then(|| invite::make(&mut mobiles, &arguments.mobile, &settings));
+    let line = line.transpose()?;
+    drop(mobiles);
+    if background::is_running(&socket) {
+        eprintln!("The gateway runs already.");
+    } else {
+        background::start("gateway", &state, &socket)?;
+        eprintln!("The gateway runs; its log is {}.", state.log().display());
+    }
+    endpoints::warn_if_private(&places);
+    match line {
+        Some(line) => invite::show(&line, false),
+        None => eprintln!("`lasthop invite --name NAME` makes a join line for another mobile host."),
+    }
+    Ok(())
+}
+
+/// Ends the gateway.
+pub(crate) fn down(arguments: &DownArguments) -> Result<(), Failure> {
+    let path = invite::configuration(None, &arguments.state)?;
+    let source = Source::read(&path)?;
+    let config = GatewayConfig::load(&source)?;
+    stop(&socket_of(&config, &source))
+}
+
+/// Ends the daemon that answers at `socket`, if one does.
+pub(crate) fn stop(socket: &Path) -> Result<(), Failure> {
+    if !background::is_running(socket) {
+        eprintln!("It does not run.");
+        return Ok(());
+    }
+    ask_stop(socket).map_err(|error| unanswered(socket, &error))
+}
+
+fn socket_of(config: &GatewayConfig, source: &Source) -> PathBuf {
+    let name = &config.name.0;
+    source
+        .file(&config.state_dir)
+        .join(format!("{name}.{ENDING}"))
+}
+
+/// Refuses to go on without the rights that a daemon needs.
+pub(crate) fn refuse_without_root() -> Result<(), Failure> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let what = "this changes the network, so it needs root; run it with `sudo`, or as root";
+    Err(Failure::setting(what))
+}
+
+/// Makes key and configuration, unless they exist.
+fn make(state: &State, arguments: &UpArguments) -> Result<(), Failure> {
+    let (key, path) = (state.key(), state.configuration());
+    if path.exists() {
+        return Ok(());
+    }
+    if !key.exists() {
+        let made = PrivateKey::generate(&mut entropy::fill);
+        key_file::write(&key, &made.to_text(), false)?;
+    }
+    let addresses = networks::choose()?;
+    let addresses: Vec<_> = addresses.iter().map(|own| format!("\"{own}\"")).collect();
+    let mut text = String::from(
+        "# Made by `lasthop gateway up`; may be edited. app/lasthop/examples/gateway.toml shows every setting.\n",
+    );
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "private_key_file = \"gateway.key\"\npeers_folder = \"peers\"");
+    if arguments.port != PORT {
+        let _ = writeln!(text, "listen = \"[::]:{}\"", arguments.port);
+    }
+    if !arguments.endpoint.is_empty() {
+        let places = endpoints::with_port(&arguments.endpoint, arguments.port)?;
+        let places: Vec<_> = places.iter().map(|place| format!("\"{place}\"")).collect();
+        let _ = writeln!(text, "endpoints = [{}]", places.join(", "));
+    }
+    if arguments.state != Path::new(STATE) {
+        let _ = writeln!(text, "state_dir = \"../run\"");
+    }
+    let _ = writeln!(text, "\n[tun]\naddresses = [{}]", addresses.join(", "));
+    state::replace(&path, &text)
+}
