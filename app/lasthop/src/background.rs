@@ -55,7 +55,9 @@ pub(crate) fn start(role: &str, state: &State, socket: &Path) -> Result<(), Fail
     while !is_running(socket) {
         if daemon.try_wait().map_err(failed)?.is_some() {
             let said = said_since(&mut file, begin).map_err(failed)?;
-            let error = said.split_once("error: ").map_or(&*said, |(_, error)| error);
+            let error = said
+                .split_once("error: ")
+                .map_or(&*said, |(_, error)| error);
             return Err(Failure::setting(error.trim()));
         }
         if Instant::now() > end {

@@ -12,8 +12,8 @@ const EXAMPLES: &str = "\
 Examples:
   lasthop clean    after a crash, if no daemon is to start again
 
-A daemon that ends takes back its rules, routes and kernel parameters, also after most crashes, and one that starts takes
-back those of dead ones. This does it without a start. Running daemons are left alone.";
+A daemon that ends takes back its rules, routes and kernel parameters, also after most crashes, and one that starts
+takes back those of dead ones. This does it without a start. Running daemons are left alone.";
 
 /// Take back every rule, route and kernel parameter that a dead daemon has left.
 #[derive(Debug, Args)]
@@ -31,7 +31,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (undo, left) = UndoLog::open(&arguments.state_dir, &name).map_err(Failure::setting)?;
     let mut failed = 0;
     for recovery in &left {
-        println!("{}: took back {} changes", recovery.path.display(), recovery.undone);
+        println!(
+            "{}: took back {} changes",
+            recovery.path.display(),
+            recovery.undone
+        );
         for warning in &recovery.warnings {
             eprintln!("warning: {warning}");
         }
@@ -41,7 +45,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match (left.is_empty(), failed) {
         (true, _) => println!("Nothing was left."),
         (false, 0) => {}
-        (false, _) => return Err(Failure::broken("some changes could not be taken back; see above")),
+        (false, _) => {
+            return Err(Failure::broken(
+                "some changes could not be taken back; see above",
+            ));
+        }
     }
     Ok(())
 }

@@ -8,16 +8,14 @@ use qrcode::QrCode;
 use qrcode::render::unicode;
 use runtime::control::ask_reload;
 use session::{Invitation, PrivateKey};
-use units::Duration;
 use zeroize::Zeroizing;
 
-use crate::client::values::time;
 use crate::daemon::unix_seconds;
 use crate::failure::Failure;
 use crate::state::{Mobiles, STATE, State};
 use crate::status::ENDING;
 use crate::up::endpoints;
-use crate::{background, entropy, key_file};
+use crate::{background, entropy, key_file, lifetime};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,8 +24,8 @@ Examples:
   lasthop invite --name cam1 --name cam2 >lines  a line for each, for scripts
   lasthop invite --name tablet7 --endpoint gw.example.org
 
-A line is for one host, once; keep it secret until then. For a name that has joined already it makes a line for a new key:
-the present one works until the new one has joined. Other mobile hosts notice nothing.";
+A line is for one host, once; keep it secret until then. For a name that has joined already it makes a line for a new
+key: the present one works until the new one has joined. Other mobile hosts notice nothing.";
 
 /// Usual time in which a line can be used.
 const EXPIRES: &str = "24h";
@@ -50,8 +48,8 @@ pub(crate) struct Arguments {
     #[arg(long, required = true)]
     name: Vec<String>,
     /// Time in which the line can be used, such as 30min, 24h
-    #[arg(long, value_name = "TIME", default_value = EXPIRES, value_parser = time)]
-    expires: Duration,
+    #[arg(long, value_name = "TIME", default_value = EXPIRES, value_parser = lifetime::parse)]
+    expires: u32,
     /// Address at which mobile hosts reach this gateway, HOST or HOST:PORT; may be given several times [default: those
     /// of this host]
     #[arg(long, value_name = "HOST")]
@@ -82,8 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = configuration(arguments.config.as_deref(), &arguments.state)?;
     let mut mobiles = Mobiles::load(&path)?;
     let settings = settings(arguments.tcp);
-    let lifetime = arguments.expires.as_nanos() / 1_000_000_000;
-    let expires = unix_seconds().saturating_add(u32::try_from(lifetime).unwrap_or(u32::MAX));
+    let expires = unix_seconds().saturating_add(arguments.expires);
     let places = endpoints::of(&mobiles.config, &arguments.endpoint)?;
     let mut lines = Vec::new();
     for name in &arguments.name {
@@ -96,7 +93,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let is_taken = notify(&mobiles)?;
     drop(mobiles);
-    lines.iter().for_each(|line| show(line, arguments.json));
+    for line in &lines {
+        show(line, arguments.json);
+    }
     if !is_taken {
         eprintln!("The gateway does not run; start it with `lasthop gateway up`.");
     }
@@ -119,7 +118,9 @@ pub(crate) fn configuration(given: Option<&Path>, state: &Path) -> Result<PathBu
         Ok(true) => Ok(path),
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             let path = path.display();
-            Err(Failure::setting(format!("cannot open {path}: {error}; run this as root")))
+            Err(Failure::setting(format!(
+                "cannot open {path}: {error}; run this as root"
+            )))
         }
         _ => Err(Failure::setting(format!(
             "this host is no gateway yet ({} is missing); make it one with `lasthop gateway up`, or name a \
@@ -183,14 +184,17 @@ pub(crate) fn show(line: &Line, json: bool) {
     } = line;
     if json {
         let line: &str = text;
-        println!("{}", serde_json::json!({ "name": name, "line": line, "expires": expires }));
+        println!(
+            "{}",
+            serde_json::json!({ "name": name, "line": line, "expires": expires })
+        );
         return;
     }
     if !std::io::stdout().is_terminal() {
         println!("lasthop join {}", **text);
         return;
     }
-    let left = Duration::from_secs(u64::from(expires.saturating_sub(unix_seconds())));
+    let left = lifetime::in_words(expires.saturating_sub(unix_seconds()));
     println!("Run this on {name}, within {left}, as root; it works once:\n");
     println!("  lasthop join {}\n", **text);
     if let Ok(code) = QrCode::new(text.as_bytes()) {

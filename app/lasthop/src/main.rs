@@ -20,6 +20,7 @@ mod join;
 mod key_file;
 mod keygen;
 mod lab;
+mod lifetime;
 mod links;
 mod log;
 mod mount;

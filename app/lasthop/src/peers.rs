@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 use runtime::control::ask_status;
 use serde_json::{Value, json};
-use units::Duration;
 
 use crate::config::gateway::Mobile;
 use crate::daemon::unix_seconds;
 use crate::failure::Failure;
 use crate::invite::{configuration, notify};
+use crate::lifetime;
 use crate::state::{Mobiles, STATE};
 use crate::status::ENDING;
 
@@ -68,14 +68,28 @@ pub(crate) fn list(arguments: &PeersArguments) -> Result<(), Failure> {
     let folder = mobiles.source.file(&mobiles.config.state_dir);
     let status = ask_status::<Value>(&folder.join(format!("{name}.{ENDING}")));
     let status = status.unwrap_or_default();
-    let rows: Vec<_> = mobiles.config.peers.iter().map(|mobile| Row::of(mobile, &status)).collect();
+    let rows: Vec<_> = mobiles
+        .config
+        .peers
+        .iter()
+        .map(|mobile| Row::of(mobile, &status))
+        .collect();
     if arguments.json {
         let rows: Vec<_> = rows.iter().map(Row::json).collect();
         println!("{}", Value::Array(rows));
         return Ok(());
     }
-    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
-    for Row { name, state, addresses } in &rows {
+    let width = rows
+        .iter()
+        .map(|row| row.name.len())
+        .max()
+        .unwrap_or_default();
+    for Row {
+        name,
+        state,
+        addresses,
+    } in &rows
+    {
         println!("{name:width$}  {:30}  {}", state, addresses.join(" "));
     }
     if rows.is_empty() {
@@ -101,8 +115,7 @@ impl Row {
         let state = match (mobile.key(), known, invited) {
             (None, _, Some(expires)) if expires <= now => "invitation expired".into(),
             (None, _, Some(expires)) => {
-                let left = Duration::from_secs(u64::from(expires - now));
-                format!("invited, {left} left")
+                format!("invited, {} left", lifetime::in_words(expires - now))
             }
             (_, None, _) if status.is_null() => "joined (the gateway is off)".into(),
             (_, Some(peer), _) if !peer["keys_age"].is_null() => "connected".into(),

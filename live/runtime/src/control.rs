@@ -6,9 +6,12 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use edges::wait::{Interest, Waiter};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::{PidfdFlags, pidfd_open};
 use serde::de::DeserializeOwned;
 
 use crate::reloader::Reloader;
@@ -122,7 +125,8 @@ impl Control {
         };
         let client = &mut self.clients[index];
         let goes_on = client.advance(status, reloader);
-        self.stops |= client.question.trim_ascii() == STOP.as_bytes();
+        // Not before it has its reply.
+        self.stops |= client.answer.is_some() && client.question.trim_ascii() == STOP.as_bytes();
         let waits_for_room = client.answer.is_some()
             && waiter
                 .modify(&client.stream, token, Interest::ReadableOrWritable)
@@ -167,7 +171,8 @@ impl Client {
                     self.reply(r#"{"error":"this daemon has no configuration to reload"}"#.into());
                 }
                 known if known == STOP.as_bytes() => self.reply(r#"{"stopping":true}"#.into()),
-                _ => self.reply(r#"{"error":"unknown question; known: reload, status, stop"}"#.into()),
+                _ => self
+                    .reply(r#"{"error":"unknown question; known: reload, status, stop"}"#.into()),
             }
         }
         let answer = self.answer.get_or_insert_default();
@@ -233,15 +238,16 @@ pub fn ask_reload(path: &Path) -> io::Result<Result<String, String>> {
 /// # Errors
 /// Those of [`ask_status`]; `TimedOut` if it does not end.
 pub fn ask_stop(path: &Path) -> io::Result<()> {
+    let process = socket_peercred(UnixStream::connect(path)?)?.pid;
+    // From here on the number cannot come to mean another process.
+    let process = pidfd_open(process, PidfdFlags::empty())?;
     let _: serde_json::Value = ask(path, STOP, Some(PATIENCE))?;
-    let end = Instant::now() + STOP_PATIENCE;
-    while path.exists() {
-        if Instant::now() > end {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        std::thread::sleep(Duration::from_millis(10));
+    let limit = Timespec::try_from(STOP_PATIENCE).map_err(io::Error::other)?;
+    let mut ended = [PollFd::new(&process, PollFlags::IN)];
+    match poll(&mut ended, Some(&limit))? {
+        0 => Err(io::ErrorKind::TimedOut.into()),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Queries the process with the control socket at `path`; waits for the reply for at most `patience`, or without a

@@ -2,8 +2,8 @@
 //!
 //! It does four things only. It installs the diversion that it was started with. It reads the configuration again,
 //! which belongs to the operator, and adapts the system to it. It stores the key of a mobile host that joins by an
-//! invitation. At the daemon's end, also if the daemon was killed, it takes back all changes to the system. Only a claim
-//! carries data, two public keys, so whoever controls a daemon can use open invitations, and gains nothing else.
+//! invitation. At the daemon's end, also if the daemon was killed, it takes back all changes to the system. Only a
+//! claim carries data, two public keys, so whoever controls a daemon can use open invitations, and gains nothing else.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -140,7 +140,7 @@ impl Helper {
     /// # Errors
     /// The helper's error, or `WouldBlock` if it does not answer.
     pub fn divert(&mut self) -> io::Result<()> {
-        self.ask(Request::Divert).map(drop)
+        self.ask(&Request::Divert).map(drop)
     }
 
     /// Has the helper read the configuration again; returns the result of [`Reload::read`].
@@ -148,7 +148,7 @@ impl Helper {
     /// # Errors
     /// The helper's error, or `WouldBlock` if it does not answer.
     pub fn read(&mut self) -> io::Result<String> {
-        self.ask(Request::Read).map(Option::unwrap_or_default)
+        self.ask(&Request::Read).map(Option::unwrap_or_default)
     }
 
     /// Has the helper store a claimed key.
@@ -157,7 +157,7 @@ impl Helper {
     /// The helper's error, or `WouldBlock` if it does not answer.
     pub fn claim(&mut self, claim: &KeyClaim) -> io::Result<Claimed> {
         let (of, key) = (claim.of.to_string(), claim.key.to_string());
-        let answer = self.ask(Request::Claim { of, key })?;
+        let answer = self.ask(&Request::Claim { of, key })?;
         Ok(answer.map_or(Claimed::Stored, |_| Claimed::Expired))
     }
 
@@ -166,7 +166,7 @@ impl Helper {
     /// # Errors
     /// The helper's error, or `WouldBlock` if it does not answer.
     pub fn apply(&mut self) -> io::Result<()> {
-        self.ask(Request::Apply).map(drop)
+        self.ask(&Request::Apply).map(drop)
     }
 
     /// Takes back all changes to the system, and waits for the end of the helper.
@@ -175,18 +175,18 @@ impl Helper {
     /// The helper's error.
     pub fn undo(&mut self) -> io::Result<()> {
         self.stream.get_ref().set_read_timeout(None)?;
-        let undone = self.ask(Request::Undo);
+        let undone = self.ask(&Request::Undo);
         self.process.wait()?;
         undone.map(drop)
     }
 
-    fn ask(&mut self, request: Request) -> io::Result<Option<String>> {
-        if self.is_late && request != Request::Undo {
+    fn ask(&mut self, request: &Request) -> io::Result<Option<String>> {
+        if self.is_late && *request != Request::Undo {
             let what =
                 "the process that configures the network does not answer; restart the daemon";
             return Err(io::Error::new(io::ErrorKind::TimedOut, what));
         }
-        let mut line = serde_json::to_vec(&request)?;
+        let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
         self.stream.get_mut().write_all(&line)?;
         self.answer()
@@ -257,7 +257,10 @@ pub fn serve<R: Reload>(stream: UnixStream, reload: impl FnOnce(&Charge) -> R) -
 
 /// Stores a claimed key; the answer has a text if the invitation has expired.
 fn claim(reload: &mut impl Reload, of: &str, key: &str) -> Answer {
-    let parse = |text: &str| text.parse().map_err(|error: ParseKeyError| error.to_string());
+    let parse = |text: &str| {
+        text.parse()
+            .map_err(|error: ParseKeyError| error.to_string())
+    };
     let (of, key) = (parse(of)?, parse(key)?);
     Ok(match reload.claim(&KeyClaim { of, key })? {
         Claimed::Stored => None,
@@ -272,7 +275,10 @@ fn confine(charge: &Charge) -> io::Result<()> {
     // Editors replace the file, so the folder must be open.
     let configured = charge.configuration.parent().unwrap_or(Path::new("/"));
     let write = WRITABLE.map(Path::new);
-    let write = write.into_iter().chain([folder]).chain(charge.peers.as_deref());
+    let write = write
+        .into_iter()
+        .chain([folder])
+        .chain(charge.peers.as_deref());
     let write: Vec<_> = write.collect();
     let files = Files {
         read: &[configured],

@@ -34,4 +34,4 @@ pub use finder::Finder;
 pub use host::DrivenHost;
 pub use outbox::Outbox;
 pub use ports::Ports;
-pub use reloader::{KeyClaim, Reloaded, Reloader};
+pub use reloader::{Ended, KeyClaim, Reloaded, Reloader};

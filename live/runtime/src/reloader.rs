@@ -21,6 +21,15 @@ pub struct Reloaded {
     pub report: String,
 }
 
+/// The end of a reload.
+#[derive(Debug)]
+pub struct Ended {
+    /// Refusals of claims, for the host; they are valid also if the reload has failed.
+    pub refusals: Vec<Input>,
+    /// Its result, or a message for the user.
+    pub result: Result<Reloaded, String>,
+}
+
 /// A claim of a mobile host: another key in the place of the present one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyClaim {
@@ -38,7 +47,7 @@ pub struct Reloader {
     ask: SyncSender<Vec<KeyClaim>>,
     /// Claims for the next reload.
     claims: Vec<KeyClaim>,
-    done: Receiver<Result<Reloaded, String>>,
+    done: Receiver<Ended>,
     bell: Notifier,
     /// Number of reloads that have ended.
     ended: u64,
@@ -47,13 +56,13 @@ pub struct Reloader {
 }
 
 impl Reloader {
-    /// Starts a thread that reloads with `reload`, which first stores the claims that it gets. It may block, and changes
-    /// nothing else if it fails. The thread ends with the reloader.
+    /// Starts a thread that reloads with `reload`, which first stores the claims that it gets. It may block, and
+    /// changes nothing else if it fails. The thread ends with the reloader.
     ///
     /// # Errors
     /// If no thread or descriptor is available.
     pub fn start(
-        mut reload: impl FnMut(&[KeyClaim]) -> Result<Reloaded, String> + Send + 'static,
+        mut reload: impl FnMut(&[KeyClaim]) -> Ended + Send + 'static,
     ) -> io::Result<Self> {
         let (ask, asked) = sync_channel(1);
         let (tell, done) = sync_channel(1);
@@ -107,7 +116,7 @@ impl Reloader {
     }
 
     /// Returns the result of the reload that has ended, with its number.
-    pub(crate) fn poll_done(&mut self) -> Option<(u64, Result<Reloaded, String>)> {
+    pub(crate) fn poll_done(&mut self) -> Option<(u64, Ended)> {
         // A bell that cannot be reset rings again.
         let _ = self.bell.hear();
         let done = self.done.try_recv().ok()?;
@@ -141,9 +150,12 @@ mod tests {
         let (go_on, goes_on) = channel();
         let mut count = 0;
         let mut reloader = Reloader::start(move |_| {
-            goes_on.recv().map_err(|error| error.to_string())?;
+            goes_on.recv().expect("the test goes on");
             count += 1;
-            Err(format!("number {count}"))
+            Ended {
+                refusals: Vec::new(),
+                result: Err(format!("number {count}")),
+            }
         })
         .unwrap();
         let mut waiter = Waiter::new().unwrap();
@@ -155,9 +167,9 @@ mod tests {
             go_on.send(()).unwrap();
             let limit = Some(Duration::from_mins(1).into());
             assert_eq!(waiter.wait(limit).unwrap().count(), 1);
-            let (done, result) = reloader.poll_done().unwrap();
+            let (done, ended) = reloader.poll_done().unwrap();
             assert_eq!(done, number);
-            assert_eq!(result.unwrap_err(), format!("number {number}"));
+            assert_eq!(ended.result.unwrap_err(), format!("number {number}"));
         }
         assert_eq!(reloader.ask(), 3);
     }

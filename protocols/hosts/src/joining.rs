@@ -1,10 +1,10 @@
-//! The first contact of a new mobile host with its gateway: it turns an invitation into a key of its own that the gateway
-//! knows (`docs/session.md`, Invitations).
+//! The first contact of a new mobile host with its gateway: it turns an invitation into a key of its own that the
+//! gateway knows (`docs/session.md`, Invitations).
 //!
 //! It has two sessions. In the first one it has the key of the invitation, and claims its own key. The gateway stores
 //! that, and ends the first session with a goodbye. Then the second session, under the new key, shows that the gateway
-//! knows it. Each message may be lost: claims are repeated, and the second session is tried after a while even without a
-//! goodbye.
+//! knows it. Each message may be lost: claims are repeated, and the second session is tried after a while even without
+//! a goodbye.
 
 use std::collections::VecDeque;
 
@@ -90,8 +90,8 @@ impl Session {
 }
 
 impl Joining {
-    /// Returns one that joins with `invitation`, and has `own` as its key from then on. `places` are the addresses where
-    /// the gateway may be. Returns `None` if the invitation names this host's own key as the gateway's.
+    /// Returns one that joins with `invitation`, and has `own` as its key from then on. `places` are the addresses
+    /// where the gateway may be. Returns `None` if the invitation names this host's own key as the gateway's.
     pub fn new(
         invitation: &Invitation,
         own: PrivateKey,

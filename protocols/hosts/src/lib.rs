@@ -146,7 +146,8 @@ pub enum Output {
         peer: usize,
     },
     /// A peer claims another key. The driver stores it, and then revokes the peer with the present key and admits it
-    /// with the other one; or it refuses the claim with [`Input::ClaimRefused`]. A peer that gets no answer claims again.
+    /// with the other one; or it refuses the claim with [`Input::ClaimRefused`]. A peer that gets no answer claims
+    /// again.
     Claim {
         /// The present public key of the peer.
         of: PublicKey,

@@ -1,8 +1,9 @@
 //! Bytes as text with a prefix and a checksum: `lasthop-<kind>1-<symbols>`.
 //!
 //! The symbols are Crockford's base32 in lower case: no `-` inside (the prefix splits cleanly and a double click
-//! selects all of it), either case is read, and the look-alikes `o`, `i`, `l` are read as 0, 1, 1. They encode the bytes
-//! and then the first 4 bytes of BLAKE2s-256(prefix ‖ bytes), which distinguish a typing error from a wrong value.
+//! selects all of it), either case is read, and the look-alikes `o`, `i`, `l` are read as 0, 1, 1. They encode the
+//! bytes and then the first 4 bytes of BLAKE2s-256(prefix ‖ bytes), which distinguish a typing error from a wrong
+//! value.
 
 use blake2::{Blake2s256, Digest};
 use zeroize::Zeroizing;
@@ -30,9 +31,7 @@ pub(crate) const fn symbols(bytes: usize) -> usize {
 /// Returns the text of these bytes.
 pub(crate) fn write(prefix: &str, content: &[u8]) -> Zeroizing<String> {
     // Allocated once: a string that grows would leave copies of a secret behind.
-    let mut text = Zeroizing::new(String::with_capacity(
-        prefix.len() + symbols(content.len()),
-    ));
+    let mut text = Zeroizing::new(String::with_capacity(prefix.len() + symbols(content.len())));
     text.push_str(prefix);
     let mut bits: u32 = 0;
     let mut held = 0;

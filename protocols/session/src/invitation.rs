@@ -1,8 +1,8 @@
 //! Invitations: one line of text with which a new mobile host joins a gateway.
 //!
-//! The line holds a secret, from which both ends derive a key pair. The gateway knows the public half from the beginning.
-//! The new host uses the private half once, for a handshake in which it claims its own key; then the derived key is
-//! worth nothing (`docs/session.md`, Invitations).
+//! The line holds a secret, from which both ends derive a key pair. The gateway knows the public half from the
+//! beginning. The new host uses the private half once, for a handshake in which it claims its own key; then the derived
+//! key is worth nothing (`docs/session.md`, Invitations).
 
 use std::fmt;
 use std::net::IpAddr;
@@ -49,7 +49,9 @@ pub enum InvitationError {
     )]
     NoPrefix,
     /// A character is not in the alphabet.
-    #[error("symbol {position} after {PREFIX} is no digit and no letter of a join line; copy all of it again")]
+    #[error(
+        "symbol {position} after {PREFIX} is no digit and no letter of a join line; copy all of it again"
+    )]
     Symbol {
         /// Position of the symbol, from 1.
         position: usize,
@@ -61,7 +63,9 @@ pub enum InvitationError {
     #[error("the join line is of another version of lasthop; use the same version at both ends")]
     OtherVersion,
     /// A value is out of range.
-    #[error("the join line is damaged, although its checksum is right; make another one with `lasthop invite`")]
+    #[error(
+        "the join line is damaged, although its checksum is right; make another one with `lasthop invite`"
+    )]
     Malformed,
 }
 
@@ -128,9 +132,7 @@ impl Invitation {
     /// Reads a line. Spaces around it are ignored.
     pub fn parse(text: &str) -> Result<Self, InvitationError> {
         let text = text.trim();
-        let symbols = text
-            .strip_prefix(PREFIX)
-            .ok_or(InvitationError::NoPrefix)?;
+        let symbols = text.strip_prefix(PREFIX).ok_or(InvitationError::NoPrefix)?;
         if text.len() > LONGEST {
             return Err(InvitationError::Checksum);
         }
@@ -219,7 +221,8 @@ impl Fields<'_> {
         self.0 = rest;
         let text = str::from_utf8(text).map_err(|_| InvitationError::Malformed)?;
         // It goes into a configuration.
-        let sound = |character: char| character.is_ascii_graphic() && !matches!(character, '"' | '\\');
+        let sound =
+            |character: char| character.is_ascii_graphic() && !matches!(character, '"' | '\\');
         if text.is_empty() || !text.chars().all(sound) {
             return Err(InvitationError::Malformed);
         }

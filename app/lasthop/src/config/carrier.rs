@@ -153,7 +153,10 @@ impl<'de> Visitor<'de> for EndpointsVisitor {
     type Value = Endpoints;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "a host with a port, or a list of 1 to {MOST_ENDPOINTS}")
+        write!(
+            formatter,
+            "a host with a port, or a list of 1 to {MOST_ENDPOINTS}"
+        )
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Endpoints, E> {

@@ -13,12 +13,12 @@ use serde::Deserialize;
 use session::PublicKey;
 use toml::Spanned;
 
-use super::{ReadFiles, Source};
 use super::caps::Caps;
 use super::carrier::Carrier;
 use super::shared::{Hop, Network, Snoop, Tun, state_folder};
 use super::split::{Split, SplitTransport, Tcp};
 use super::values::{Key, Listen, Name, Remote};
+use super::{ReadFiles, Source};
 use crate::failure::Failure;
 
 /// Configuration of a gateway.
@@ -189,7 +189,11 @@ impl GatewayConfig {
     /// Reads the configuration in `source`.
     pub(crate) fn load(source: &Source) -> Result<Self, Failure> {
         let mut config: Self = source.parse()?;
-        for source in config.peers_folder.iter().map(|path| source.peer_files(path)) {
+        for source in config
+            .peers_folder
+            .iter()
+            .map(|path| source.peer_files(path))
+        {
             let mobiles = source?.into_iter().map(Mobile::load);
             config.peers.extend(mobiles.collect::<Result<Vec<_>, _>>()?);
         }

@@ -83,13 +83,14 @@ impl Source {
         Self { path, text, files }
     }
 
-    /// Returns the files of mobile hosts in a folder that the configuration names, in the order of their names. A folder
-    /// that does not exist has none.
+    /// Returns the files of mobile hosts in a folder that the configuration names, in the order of their names. A
+    /// folder that does not exist has none.
     pub(crate) fn peer_files(&self, folder: &Path) -> Result<Vec<Self>, Failure> {
         let folder = self.file(folder);
         if let Some(files) = &self.files {
-            let source =
-                |(name, text): (&PathBuf, &String)| Self::new(folder.join(name), text.clone(), None);
+            let source = |(name, text): (&PathBuf, &String)| {
+                Self::new(folder.join(name), text.clone(), None)
+            };
             return Ok(files.peers.iter().map(source).collect());
         }
         let failed = |error: io::Error| {
@@ -151,11 +152,7 @@ impl Source {
     }
 
     /// Returns the error `file:line:column: what`, with the line and a mark below the text in question.
-    pub(crate) fn wrong(
-        &self,
-        span: Option<Range<usize>>,
-        what: impl fmt::Display,
-    ) -> Failure {
+    pub(crate) fn wrong(&self, span: Option<Range<usize>>, what: impl fmt::Display) -> Failure {
         let path = self.path.display();
         let Some(span) = span else {
             return Failure::setting(format!("{path}: {what}"));

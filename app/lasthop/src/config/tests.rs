@@ -331,13 +331,14 @@ fn by_ethernet_a_gateway_has_a_mac_address_or_is_looked_for() {
         interface: "eth0".into(),
         ether_type,
     };
-    assert_eq!(place(&text), (carrier(0x88b5), known));
+    assert_eq!(place(&text), (carrier(0x88b5), vec![known]));
     let text = changed(
         &by_ethernet(""),
         "# ethertype = 0x88b5",
         "ethertype = 0x88b6",
     );
-    assert_eq!(place(&text), (carrier(0x88b6), Endpoint::ANYWHERE));
+    let anywhere = vec![Endpoint::ANYWHERE];
+    assert_eq!(place(&text), (carrier(0x88b6), anywhere));
 }
 
 #[test]

@@ -244,7 +244,9 @@ fn finder(elsewhere: Vec<Place>) -> Result<Option<Finder>, Failure> {
     }
     Finder::start(move || elsewhere.iter().flat_map(Place::find).collect())
         .map(Some)
-        .map_err(|error| Failure::setting(format!("cannot start the search of the gateway: {error}")))
+        .map_err(|error| {
+            Failure::setting(format!("cannot start the search of the gateway: {error}"))
+        })
 }
 
 /// Opens the record of changes to the system, and undoes the changes that a dead process has left.

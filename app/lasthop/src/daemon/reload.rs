@@ -8,7 +8,7 @@ use edges::diversion::{Diversion, Networks};
 use edges::undo::UndoLog;
 use hosts::{ClaimRefusal, Input};
 use runtime::helper::{Charge, Claimed, Reload};
-use runtime::{KeyClaim, Reloaded, Reloader};
+use runtime::{Ended, KeyClaim, Reloaded, Reloader};
 use serde::{Deserialize, Serialize};
 use session::PublicKey;
 use units::Bytes;
@@ -16,9 +16,9 @@ use units::Bytes;
 use super::gateway::{Member, Wiring, members, memory_of_peers};
 use super::privileges::Keeper;
 use super::split;
-use crate::config::{ReadFiles, Source};
 use crate::config::gateway::GatewayConfig;
 use crate::config::mobile::MobileConfig;
+use crate::config::{ReadFiles, Source};
 use crate::failure::Failure;
 use crate::state::store_claim;
 
@@ -184,15 +184,11 @@ impl Present {
     /// Starts the thread that reloads.
     pub(super) fn start(mut self, keeper: Keeper) -> Result<Reloader, Failure> {
         let reload = move |claims: &[KeyClaim]| {
-            let refused: Vec<_> = claims
-                .iter()
-                .filter_map(|claim| store(&keeper, claim))
-                .collect();
-            let reloaded = self.reload(&keeper).map_err(|error| error.to_string());
-            reloaded.map(|reloaded| Reloaded {
-                inputs: refused.into_iter().chain(reloaded.inputs).collect(),
-                ..reloaded
-            })
+            let claims = claims.iter();
+            Ended {
+                refusals: claims.filter_map(|claim| store(&keeper, claim)).collect(),
+                result: self.reload(&keeper).map_err(|error| error.to_string()),
+            }
         };
         Reloader::start(reload)
             .map_err(|error| Failure::setting(format!("cannot start the reloader: {error}")))

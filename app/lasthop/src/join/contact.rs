@@ -26,6 +26,9 @@ const MOST: usize = 4;
 /// Longest wait for a datagram: so long after Ctrl-C, the command ends.
 const TURN: units::Duration = units::Duration::from_millis(100);
 
+/// What it may mean that an address does not answer.
+const SILENT: &str = "silent: the line is used already or revoked, or UDP is blocked on the way, or the gateway is off";
+
 /// An address of the gateway, and what was heard of it.
 struct Place {
     /// Index of its endpoint in the invitation.
@@ -45,7 +48,8 @@ pub(super) fn claim(
     let mut unresolved = BTreeMap::new();
     let places = resolve(&invitation.endpoints, &mut unresolved);
     let addresses = places.iter().map(|place| HopAddress::Udp(place.at));
-    let entropy: [Box<dyn session::Entropy>; 2] = [Box::new(entropy::fill), Box::new(entropy::fill)];
+    let entropy: [Box<dyn session::Entropy>; 2] =
+        [Box::new(entropy::fill), Box::new(entropy::fill)];
     let joining = Joining::new(invitation, key, addresses.collect(), entropy);
     let joining = joining.ok_or_else(|| {
         Failure::setting("this line is of this host itself; use it on the mobile host")
@@ -57,14 +61,19 @@ pub(super) fn claim(
         answered: false,
     };
     interrupt::watch(|_| {})?;
-    let bar = bar::bar("{spinner} {msg}", std::io::IsTerminal::is_terminal(&std::io::stderr()));
+    let bar = bar::bar(
+        "{spinner} {msg}",
+        std::io::IsTerminal::is_terminal(&std::io::stderr()),
+    );
     bar.set_message(format!("asking {} …", invitation.endpoints.join(", ")));
     bar.enable_steady_tick(Duration::from_millis(100));
     let result = contact.run(limit);
     bar.finish_and_clear();
     match result? {
         Some(endpoint) => Ok(endpoint),
-        None if interrupt::is_set() => Err(Failure::interrupted("interrupted; the line may be used again")),
+        None if interrupt::is_set() => Err(Failure::interrupted(
+            "interrupted; the line may be used again",
+        )),
         None => Err(contact.silence(&unresolved, invitation, limit)),
     }
 }
@@ -185,7 +194,13 @@ impl Contact {
 
     fn read(&mut self, place: usize) {
         let mut bytes = [0; LONGEST];
-        let Some(Place { at, socket: Some(socket), error, .. }) = self.places.get_mut(place) else {
+        let Some(Place {
+            at,
+            socket: Some(socket),
+            error,
+            ..
+        }) = self.places.get_mut(place)
+        else {
             return;
         };
         let from = HopAddress::Udp(*at);
@@ -208,21 +223,21 @@ impl Contact {
     ) -> Failure {
         if self.answered {
             return Failure::broken(
-                "the gateway has answered, but not taken this host's key; its log says why. Run the same line again: it \
-                 goes on where it was",
+                "the gateway has answered, but not taken this host's key; its log says why. Run the same line again: \
+                 it goes on where it was",
             );
         }
         let mut text = format!("no gateway has answered within {} s", limit.as_secs());
         for (endpoint, error) in unresolved {
             let host = &invitation.endpoints[*endpoint];
             // Writing to a string cannot fail.
-            let _ = write!(text, "\n  {host}: the name cannot be resolved ({error}); check this host's DNS");
+            let _ = write!(
+                text,
+                "\n  {host}: the name cannot be resolved ({error}); check this host's DNS"
+            );
         }
         for place in &self.places {
-            let what = match &place.error {
-                None => "silent: the line is used already or revoked, or UDP is blocked on the way, or the gateway is off".into(),
-                Some(error) => meaning(error),
-            };
+            let what = place.error.as_ref().map_or(SILENT.into(), meaning);
             let _ = write!(text, "\n  {}: {what}", place.at);
         }
         Failure::broken(text)

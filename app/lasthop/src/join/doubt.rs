@@ -2,10 +2,10 @@
 
 use edges::netlink::{MAIN_TABLE, Netlink};
 use session::Invitation;
-use units::Duration;
 
 use crate::daemon::unix_seconds;
 use crate::failure::Failure;
+use crate::lifetime;
 
 /// A clock before 2026 has not been set.
 const EARLIEST: u32 = 1_767_225_600;
@@ -14,16 +14,18 @@ const EARLIEST: u32 = 1_767_225_600;
 pub(super) fn check_clock(invitation: &Invitation) -> Result<(), Failure> {
     let now = unix_seconds();
     if now < EARLIEST {
-        eprintln!("The clock of this host is off by years; set it, as other programs need it (this one does not).");
+        eprintln!(
+            "The clock of this host is off by years; set it, as other programs need it (this one does not)."
+        );
         return Ok(());
     }
     if invitation.expires > now {
         return Ok(());
     }
-    let ago = Duration::from_secs(u64::from(now - invitation.expires));
+    let ago = lifetime::in_words(now - invitation.expires);
     Err(Failure::setting(format!(
-        "the join line has expired {ago} ago by this host's clock; ask for another one (`lasthop invite` on the gateway), \
-         or set the clock"
+        "the join line has expired {ago} ago by this host's clock; ask for another one (`lasthop invite` on the \
+         gateway), or set the clock"
     )))
 }
 
@@ -41,7 +43,7 @@ pub(super) fn check_addresses(invitation: &Invitation) -> Result<(), Failure> {
     let network = clash.destination;
     let link = clash.link.as_deref().unwrap_or("?");
     Err(Failure::setting(format!(
-        "the address that the gateway has for this host lies in {network}, which this host reaches by {link}; join from \
-         another network, or have the gateway use other inner addresses (`addresses` of `[tun]`)"
+        "the address that the gateway has for this host lies in {network}, which this host reaches by {link}; join \
+         from another network, or have the gateway use other inner addresses (`addresses` of `[tun]`)"
     )))
 }

@@ -26,8 +26,8 @@ Examples:
   lasthop status                  the state of the hop
   lasthop leave                   ends it, and takes back every rule and route
 
-All traffic of this host crosses the hop from then on, except to its local network. It makes a key of its own; the line is
-worth nothing afterwards. All of it is in FOLDER/mobile: mobile.toml may be edited. It needs root.";
+All traffic of this host crosses the hop from then on, except to its local network. It makes a key of its own; the line
+is worth nothing afterwards. All of it is in FOLDER/mobile: mobile.toml may be edited. It needs root.";
 
 /// Name of the daemon.
 const NAME: &str = "mobile";
@@ -69,8 +69,8 @@ pub(crate) fn join(arguments: &JoinArguments) -> Result<(), Failure> {
         if path.exists() {
             let path = path.display();
             return Err(Failure::setting(format!(
-                "this host has joined a gateway already ({path}); `lasthop leave` leaves it, `lasthop join` without a line \
-                 starts it"
+                "this host has joined a gateway already ({path}); `lasthop leave` leaves it, `lasthop join` without a \
+                 line starts it"
             )));
         }
         claim(&state, &line_of(line)?, arguments)?;
@@ -92,7 +92,9 @@ pub(crate) fn join(arguments: &JoinArguments) -> Result<(), Failure> {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    eprintln!("Connected: all traffic crosses the hop now. `lasthop status` shows it, `lasthop leave` ends it.");
+    eprintln!(
+        "Connected: all traffic crosses the hop now. `lasthop status` shows it, `lasthop leave` ends it."
+    );
     Ok(())
 }
 
@@ -157,7 +159,11 @@ fn configuration(invitation: &Invitation, answered: usize, has_own_folder: bool)
     let addresses: Vec<_> = addresses
         .map(|(address, length)| format!("\"{address}/{length}\""))
         .collect();
-    let mut endpoints: Vec<_> = invitation.endpoints.iter().map(|at| format!("\"{at}\"")).collect();
+    let mut endpoints: Vec<_> = invitation
+        .endpoints
+        .iter()
+        .map(|at| format!("\"{at}\""))
+        .collect();
     // The one that has answered is the first to be tried.
     endpoints[..=answered].rotate_right(1);
     // Writing to a string cannot fail.

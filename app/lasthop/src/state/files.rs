@@ -11,9 +11,13 @@ use crate::failure::Failure;
 pub(super) fn failed(operation: &str, path: &Path, error: &io::Error) -> Failure {
     let name = path.display();
     let remedy = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space and try again",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; free some space and try again"
+        }
         io::ErrorKind::ReadOnlyFilesystem => "; choose a folder that can be written with --state",
-        io::ErrorKind::PermissionDenied => "; run this as root, or choose another folder with --state",
+        io::ErrorKind::PermissionDenied => {
+            "; run this as root, or choose another folder with --state"
+        }
         _ => "",
     };
     Failure::setting(format!("cannot {operation} {name}: {error}{remedy}"))
@@ -25,8 +29,8 @@ pub(crate) fn create_folder(path: &Path) -> Result<(), Failure> {
     created.map_err(|error| failed("create the folder", path, &error))
 }
 
-/// Replaces the text of a file, or creates the file, readable by this user alone: after a crash it has the former text or
-/// this one, and after success this one.
+/// Replaces the text of a file, or creates the file, readable by this user alone: after a crash it has the former text
+/// or this one, and after success this one.
 pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     let draft = draft_of(path);
     let write = || -> io::Result<()> {
@@ -49,7 +53,9 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
 pub(super) fn lock(path: &Path) -> Result<File, Failure> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false).mode(0o600);
-    let locked = options.open(path).and_then(|file| file.lock().map(|()| file));
+    let locked = options
+        .open(path)
+        .and_then(|file| file.lock().map(|()| file));
     locked.map_err(|error| failed("lock", path, &error))
 }
 

@@ -18,7 +18,8 @@ use crate::daemon::unix_seconds;
 use crate::failure::Failure;
 
 /// First line of a file.
-const HEAD: &str = "# A mobile host of this gateway; `lasthop invite`, `rename` and `revoke` write this file.\n";
+const HEAD: &str =
+    "# A mobile host of this gateway; `lasthop invite`, `rename` and `revoke` write this file.\n";
 /// File that is locked by those who change the folder.
 const LOCK: &str = "lock";
 /// Most addresses of a subnet that are tried for a new mobile host.
@@ -38,7 +39,8 @@ impl Mobiles {
     pub(crate) fn load(path: &Path) -> Result<Self, Failure> {
         let source = Source::read(path)?;
         let Some(folder) = GatewayConfig::peers_folder(&source)? else {
-            let what = "this gateway has no folder for invited mobile hosts; add `peers_folder = \"peers\"`, and restart it";
+            let what = "this gateway has no folder for invited mobile hosts; \
+                        add `peers_folder = \"peers\"`, and restart it";
             return Err(source.wrong(None, what));
         };
         create_folder(&folder)?;
@@ -74,8 +76,8 @@ impl Mobiles {
         Ok(mobile)
     }
 
-    /// Stores an invitation for a mobile host of this name: a new one, or one that is known and keeps its key until a host
-    /// joins. Returns its inner addresses with the lengths of their subnets.
+    /// Stores an invitation for a mobile host of this name: a new one, or one that is known and keeps its key until a
+    /// host joins. Returns its inner addresses with the lengths of their subnets.
     pub(crate) fn invite(
         &mut self,
         name: &str,
@@ -83,6 +85,7 @@ impl Mobiles {
         expires: u32,
         settings: &toml::Table,
     ) -> Result<Vec<(IpAddr, u8)>, Failure> {
+        Name::read(name).map_err(Failure::setting)?;
         let mut table = match self.find(name) {
             Some(_) => self.of_file(name)?.source(&self.source).parse()?,
             None => self.new_mobile()?,
@@ -125,7 +128,9 @@ impl Mobiles {
             };
             let mut hosts = subnet.hosts().take(TRIES as usize).skip(1);
             hosts.find(is_free).ok_or_else(|| {
-                let what = format!("the subnet {subnet} has no free address; revoke a mobile host, or widen the subnet");
+                let what = format!(
+                    "the subnet {subnet} has no free address; revoke a mobile host, or widen the subnet"
+                );
                 self.source.wrong(Some(self.config.tun.addresses.span()), what)
             })
         };
@@ -180,7 +185,10 @@ pub(crate) fn store_claim(path: &Path, claim: &KeyClaim) -> Result<Claimed, Fail
         let what = "nobody is invited with this key any more: another host has joined with the line, or it was revoked";
         return Err(Failure::setting(what));
     };
-    if mobile.invitation.is_some_and(|invited| invited.expires <= unix_seconds()) {
+    if mobile
+        .invitation
+        .is_some_and(|invited| invited.expires <= unix_seconds())
+    {
         return Ok(Claimed::Expired);
     }
     let name = mobile.name.get_ref().0.clone();

@@ -1,5 +1,5 @@
-//! The folder in which `lasthop gateway up` and `lasthop join` keep what must survive a restart: configurations, keys, and
-//! a file for each mobile host of a gateway. Each file is replaced as a whole, by rename.
+//! The folder in which `lasthop gateway up` and `lasthop join` keep what must survive a restart: configurations, keys,
+//! and a file for each mobile host of a gateway. Each file is replaced as a whole, by rename.
 
 mod files;
 mod mobiles;
@@ -66,10 +66,10 @@ impl State {
     pub(crate) fn create(&self) -> Result<(), Failure> {
         create_folder(&self.folder)?;
         let path = self.folder.with_file_name(VERSION_FILE);
-        match path.exists() {
-            true => Ok(()),
-            false => replace(&path, &format!("{VERSION}\n")),
+        if path.exists() {
+            return Ok(());
         }
+        replace(&path, &format!("{VERSION}\n"))
     }
 
     /// Returns the path of its configuration.

@@ -47,7 +47,9 @@ pub(super) fn with_port(given: &[String], port: u16) -> Result<Vec<String>, Fail
             Err(_) if Remote::read(text).is_ok() => text.clone(),
             Err(_) => format!("{text}:{port}"),
         };
-        let is_sound = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:[]_%".contains(&byte));
+        let is_sound = text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b".-:[]_%".contains(&byte));
         match Remote::read(&text) {
             Ok(_) if is_sound => Ok(text),
             _ => Err(Failure::setting(format!(
@@ -103,8 +105,9 @@ pub(super) fn warn_if_private(places: &[String]) {
     };
     if places.iter().all(is_private) {
         eprintln!(
-            "All addresses of this host are private ({}), so mobile hosts reach it from the same network only. For others: \
-             forward UDP port 51830 of your router to this host, and run `lasthop invite --endpoint NAME-OF-THE-ROUTER`.",
+            "All addresses of this host are private ({}), so mobile hosts reach it from the same network only. For \
+             others: forward UDP port 51830 of your router to this host, and run \
+             `lasthop invite --endpoint NAME-OF-THE-ROUTER`.",
             places.join(", ")
         );
     }
@@ -121,7 +124,13 @@ mod tests {
 
     #[test]
     fn hosts_get_the_port_that_they_lack() {
-        let given = ["gw.example.org", "192.0.2.7", "2001:db8::7", "gw.example.org:7", "[2001:db8::7]:7"];
+        let given = [
+            "gw.example.org",
+            "192.0.2.7",
+            "2001:db8::7",
+            "gw.example.org:7",
+            "[2001:db8::7]:7",
+        ];
         let given: Vec<_> = given.map(String::from).into();
         let complete = with_port(&given, 51_830).expect("valid");
         let expected = [

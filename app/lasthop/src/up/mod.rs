@@ -25,8 +25,9 @@ Examples:
   lasthop invite --name tablet7                  another join line
   lasthop gateway down                           ends it, and takes back every rule, route and kernel parameter
 
-It makes a key, chooses inner addresses that clash with nothing that this host knows, and runs in the background. All of
-it is in FOLDER/gateway: gateway.toml may be edited. Open the UDP port (51830) in the firewall. It needs root and `nft`.";
+It makes a key, chooses inner addresses that clash with nothing that this host knows, and runs in the background. All
+of it is in FOLDER/gateway: gateway.toml may be edited. Open the UDP port (51830) in the firewall. It needs root and
+`nft`.";
 
 /// Name of the first mobile host, and the time for it to join, in seconds.
 const FIRST: &str = "mobile1";
@@ -87,7 +88,9 @@ pub(crate) fn up(arguments: &UpArguments) -> Result<(), Failure> {
     endpoints::warn_if_private(&places);
     match line {
         Some(line) => invite::show(&line, false),
-        None => eprintln!("`lasthop invite --name NAME` makes a join line for another mobile host."),
+        None => {
+            eprintln!("`lasthop invite --name NAME` makes a join line for another mobile host.");
+        }
     }
     Ok(())
 }
@@ -141,7 +144,10 @@ fn make(state: &State, arguments: &UpArguments) -> Result<(), Failure> {
         "# Made by `lasthop gateway up`; may be edited. app/lasthop/examples/gateway.toml shows every setting.\n",
     );
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "private_key_file = \"gateway.key\"\npeers_folder = \"peers\"");
+    let _ = writeln!(
+        text,
+        "private_key_file = \"gateway.key\"\npeers_folder = \"peers\""
+    );
     if arguments.port != PORT {
         let _ = writeln!(text, "listen = \"[::]:{}\"", arguments.port);
     }

@@ -14,7 +14,8 @@ const IPV6_LENGTH: u8 = 64;
 /// Number of networks that are tried.
 const TRIES: usize = 1_000;
 
-/// Returns the gateway's address and network for each IP version. They overlap with no address and no route of this host.
+/// Returns the gateway's address and network for each IP version. They overlap with no address and no route of this
+/// host.
 pub(super) fn choose() -> Result<Vec<IpNet>, Failure> {
     let known = known()?;
     let clashes = |network: &IpNet| known.iter().any(|other| overlap(network, other));
@@ -26,7 +27,8 @@ pub(super) fn choose() -> Result<Vec<IpNet>, Failure> {
     let ipv4 = tries.find(|network| !clashes(network)).ok_or_else(|| {
         Failure::setting(
             "no free network was found in 10.64.0.0/10: the routes of this host cover it; write a configuration with \
-             other inner addresses (app/lasthop/examples/gateway.toml), and start it with `lasthop gateway --config FILE`",
+             other inner addresses (app/lasthop/examples/gateway.toml), and start it with \
+             `lasthop gateway --config FILE`",
         )
     })?;
     // Unique by chance (RFC 4193 §3.2.2), so there is nothing to compare.
@@ -94,6 +96,9 @@ mod tests {
         let network = |text: &str| text.parse::<IpNet>().expect("a network");
         assert!(overlap(&network("10.0.0.0/8"), &network("10.80.0.1/20")));
         assert!(overlap(&network("10.80.0.1/20"), &network("10.80.3.0/24")));
-        assert!(!overlap(&network("10.80.0.1/20"), &network("10.80.16.0/24")));
+        assert!(!overlap(
+            &network("10.80.0.1/20"),
+            &network("10.80.16.0/24")
+        ));
     }
 }

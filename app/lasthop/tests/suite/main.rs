@@ -18,6 +18,7 @@ mod ethernet;
 mod file_server;
 mod host_network;
 mod hostile_split;
+mod join;
 mod lab;
 mod mount;
 mod nfs_command;

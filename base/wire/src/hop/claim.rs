@@ -1,5 +1,5 @@
-//! Messages by which a mobile host replaces its key. They are sealed under its present key, which so vouches for the next
-//! one, and take the place of a frame; they have no transmission number and are never repaired.
+//! Messages by which a mobile host replaces its key. They are sealed under its present key, which so vouches for the
+//! next one, and take the place of a frame; they have no transmission number and are never repaired.
 
 /// First bytes; the version of a frame, its high four bits, is never zero.
 const CLAIM: u8 = 4;
@@ -31,7 +31,8 @@ impl ClaimMessage {
     /// Length of the longest message, in bytes.
     pub const LONGEST: usize = 1 + KEY;
 
-    /// Returns the message in `plaintext`; `None` if it is something else. An unknown reason is [`ClaimRefusal::Failed`].
+    /// Returns the message in `plaintext`; `None` if it is something else. An unknown reason is
+    /// [`ClaimRefusal::Failed`].
     pub fn parse(plaintext: &[u8]) -> Option<Self> {
         match plaintext {
             [CLAIM, key @ ..] => Some(Self::Claim(key.try_into().ok()?)),

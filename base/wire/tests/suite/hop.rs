@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use wire::hop::{
-    AckFields, Chunk, ClaimMessage, ClaimRefusal, EcnCounts, Frame, FrameWriter, MalformedFrame, PathMessage, expand,
+    AckFields, Chunk, ClaimMessage, ClaimRefusal, EcnCounts, Frame, FrameWriter, MalformedFrame,
+    PathMessage, expand,
 };
 use wire::packet::PacketBuffer;
 
@@ -77,9 +78,18 @@ fn the_documents_vectors_of_claims_hold() {
     let key: [u8; 32] = std::array::from_fn(|place| place as u8);
     for (name, message) in [
         ("| claim | `", ClaimMessage::Claim(key)),
-        ("| refused: fixed | `", ClaimMessage::Refused(ClaimRefusal::Fixed)),
-        ("| refused: expired | `", ClaimMessage::Refused(ClaimRefusal::Expired)),
-        ("| refused: failed | `", ClaimMessage::Refused(ClaimRefusal::Failed)),
+        (
+            "| refused: fixed | `",
+            ClaimMessage::Refused(ClaimRefusal::Fixed),
+        ),
+        (
+            "| refused: expired | `",
+            ClaimMessage::Refused(ClaimRefusal::Expired),
+        ),
+        (
+            "| refused: failed | `",
+            ClaimMessage::Refused(ClaimRefusal::Failed),
+        ),
     ] {
         let line = document.lines().find_map(|line| line.strip_prefix(name));
         let bytes = hex(line.and_then(|rest| rest.split('`').next()).expect(name));

@@ -57,12 +57,15 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Passes the changes of a reload to the host, and its result to those who wait for it.
     pub(super) fn take_reloaded(&mut self) {
         let reloader = self.ports.reloader.as_mut();
-        let Some((number, done)) = reloader.and_then(Reloader::poll_done) else {
+        let Some((number, ended)) = reloader.and_then(Reloader::poll_done) else {
             return;
         };
         // If the one before is not complete, it is first.
         self.take_changes(usize::MAX);
-        match done {
+        for refusal in ended.refusals {
+            self.tell(clock::monotonic(), refusal);
+        }
+        match ended.result {
             Ok(reloaded) => {
                 if let Some(sockets) = &mut self.work.sockets {
                     sockets.set_destinations(reloaded.destinations);

@@ -74,6 +74,7 @@ impl Machine for Echo {
             Input::LinkChanging
             | Input::Leave
             | Input::Admit { .. }
+            | Input::ClaimRefused { .. }
             | Input::Revoke(_)
             | Input::Memory(_)
             | Input::System(_)

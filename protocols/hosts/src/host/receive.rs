@@ -1,7 +1,7 @@
 //! The reception of datagrams.
 
 use machine::Machine;
-use session::{DATA_HEADER_BYTES, PublicKey, Received};
+use session::{DATA_HEADER_BYTES, PeerId, PublicKey, Received};
 use units::Instant;
 use wire::address::HopAddress;
 use wire::hop::{ClaimMessage, PathMessage};
@@ -61,11 +61,7 @@ impl Host {
             Received::Goodbye(_) | Received::CookieReply => None,
         };
         let heard = heard.and_then(|(peer, length)| {
-            let index = self.peers.index_of(peer)?;
-            // A handshake message proves no new address, and a refusal leads to no keys that could.
-            let is_found = is_data || self.peers[index].endpoint == Some(from);
-            self.heard(now, index, is_found);
-            self.locate(now, index, arrival);
+            let index = self.arrived(now, peer, is_data, arrival)?;
             Some((index, length))
         });
         self.follow_sessions(now, Some(from));
@@ -87,5 +83,21 @@ impl Host {
         self.lend(now, index, length);
         self.peers[index].association.handle_input(now, input);
         self.forward(now, index);
+    }
+
+    /// Notes that a datagram of this peer has arrived; returns the peer's index.
+    fn arrived(
+        &mut self,
+        now: Instant,
+        peer: PeerId,
+        is_data: bool,
+        arrival: Arrival,
+    ) -> Option<usize> {
+        let index = self.peers.index_of(peer)?;
+        // A handshake message proves no new address, and a refusal leads to no keys that could.
+        let is_found = is_data || self.peers[index].endpoint == Some(arrival.from);
+        self.heard(now, index, is_found);
+        self.locate(now, index, arrival);
+        Some(index)
     }
 }

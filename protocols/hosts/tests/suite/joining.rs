@@ -108,7 +108,8 @@ impl Net {
             match output {
                 Output::Datagram { buffer, .. } => {
                     if self.random.below(100) >= self.lost {
-                        self.clock.add_after(DELAY, Event::ToMobile(buffer.to_vec()));
+                        self.clock
+                            .add_after(DELAY, Event::ToMobile(buffer.to_vec()));
                     }
                 }
                 Output::Claim { of, key } => {
@@ -178,9 +179,16 @@ fn a_host_joins_in_four_round_trips() {
     );
     let tablet = build::private_key("tablet").public_key();
     assert_eq!(net.claims, [(invitation().key().public_key(), tablet)]);
-    assert!(net.events.contains(&EventKind::Revoked), "the line is worth nothing now");
+    assert!(
+        net.events.contains(&EventKind::Revoked),
+        "the line is worth nothing now"
+    );
     let round_trip = DELAY * 2;
-    assert!(net.clock.now <= Instant::ZERO + round_trip * 4, "{}", net.clock.now);
+    assert!(
+        net.clock.now <= Instant::ZERO + round_trip * 4,
+        "{}",
+        net.clock.now
+    );
 }
 
 /// Half of all datagrams are lost: it takes longer, and ends in the same state.
@@ -190,14 +198,22 @@ fn losses_delay_it_only() {
         let mut net = Net::new(seed, 50, Store::Works);
         net.run();
         let at = place("10.0.0.1:5000");
-        assert_eq!(net.results.last(), Some(&JoiningOutput::Joined(at)), "seed {seed}");
+        assert_eq!(
+            net.results.last(),
+            Some(&JoiningOutput::Joined(at)),
+            "seed {seed}"
+        );
         assert_eq!(net.claims.len(), 1, "seed {seed}: one claim is stored");
     }
 }
 
 #[test]
 fn a_refusal_reaches_the_new_host() {
-    for reason in [ClaimRefusal::Expired, ClaimRefusal::Failed, ClaimRefusal::Fixed] {
+    for reason in [
+        ClaimRefusal::Expired,
+        ClaimRefusal::Failed,
+        ClaimRefusal::Fixed,
+    ] {
         let mut net = Net::new(2, 0, Store::Refuses(reason));
         net.run();
         assert_eq!(net.results.last(), Some(&JoiningOutput::Refused(reason)));
@@ -250,11 +266,16 @@ fn claims_are_passed_on_once_in_ten_seconds() {
     net.joining = again;
     net.results.clear();
     let now = net.clock.now;
-    net.joining.handle_input(now, JoiningInput::Begin(WALL + now.as_nanos()));
+    net.joining
+        .handle_input(now, JoiningInput::Begin(WALL + now.as_nanos()));
     net.drain();
     net.run();
     assert_eq!((first, net.claims.len()), (1, 2));
-    assert!(net.clock.now >= now + Duration::from_secs(9), "{}", net.clock.now);
+    assert!(
+        net.clock.now >= now + Duration::from_secs(9),
+        "{}",
+        net.clock.now
+    );
 }
 
 #[test]

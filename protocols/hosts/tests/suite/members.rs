@@ -126,7 +126,10 @@ impl Net {
                     self.received[whose].note(&packet);
                 }
                 Output::Event(event) if from == 0 => self.events.push(event),
-                Output::Event(_) | Output::System(_) | Output::Seek { .. } | Output::Claim { .. } => {}
+                Output::Event(_)
+                | Output::System(_)
+                | Output::Seek { .. }
+                | Output::Claim { .. } => {}
             }
         }
     }

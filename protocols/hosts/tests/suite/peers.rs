@@ -68,7 +68,10 @@ impl Net {
                     self.clock.add_after(DELAY, (to, datagram));
                 }
                 Output::Packet(packet) => self.packets[from].push(packet),
-                Output::Event(_) | Output::System(_) | Output::Seek { .. } | Output::Claim { .. } => {}
+                Output::Event(_)
+                | Output::System(_)
+                | Output::Seek { .. }
+                | Output::Claim { .. } => {}
             }
         }
     }

@@ -26,7 +26,11 @@ fn invitation_to(gateway: u64, seed: u8) -> Invitation {
 fn a_line_comes_back_as_the_same_invitation() {
     let made = invitation(7);
     let line = made.to_text();
-    let read = Invitation::parse(&format!("  {}\n", line.to_uppercase().replacen("LASTHOP-JOIN1-", "lasthop-join1-", 1)));
+    let read = Invitation::parse(&format!(
+        "  {}\n",
+        line.to_uppercase()
+            .replacen("LASTHOP-JOIN1-", "lasthop-join1-", 1)
+    ));
     assert!(read.is_ok_and(|read| read == made));
     assert!(!format!("{made:?}").contains("secret"));
 }
@@ -51,8 +55,16 @@ fn what_is_no_line_is_named() {
     for cut in 14..line.len() {
         assert_eq!(wrong(&line[..cut]), InvitationError::Checksum, "{cut}");
     }
-    assert_eq!(wrong(&format!("{}!", &*line)), InvitationError::Symbol { position: line.len() - 13 });
-    assert_eq!(wrong(&"lasthop-join1-".repeat(1_000)), InvitationError::Checksum);
+    assert_eq!(
+        wrong(&format!("{}!", &*line)),
+        InvitationError::Symbol {
+            position: line.len() - 13
+        }
+    );
+    assert_eq!(
+        wrong(&"lasthop-join1-".repeat(1_000)),
+        InvitationError::Checksum
+    );
 }
 
 /// Each wrong symbol is noticed: a typing error never leads to another gateway or secret.
@@ -61,9 +73,16 @@ fn each_changed_symbol_is_noticed() {
     let line = invitation(7).to_text();
     for place in "lasthop-join1-".len()..line.len() {
         let mut changed = line.to_string();
-        let other = if &line[place..=place] == "0" { "4" } else { "0" };
+        let other = if &line[place..=place] == "0" {
+            "4"
+        } else {
+            "0"
+        };
         changed.replace_range(place..=place, other);
-        assert_eq!(Invitation::parse(&changed).unwrap_err(), InvitationError::Checksum);
+        assert_eq!(
+            Invitation::parse(&changed).unwrap_err(),
+            InvitationError::Checksum
+        );
     }
 }
 

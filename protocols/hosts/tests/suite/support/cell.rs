@@ -229,7 +229,15 @@ impl Cell {
                 }
                 (Some(Output::Packet(packet)), Some(mobile)) => self.received[mobile].note(&packet),
                 (Some(Output::Packet(_)), None) => self.counts.forwarded += 1,
-                (Some(Output::Event(_) | Output::System(_) | Output::Seek { .. } | Output::Claim { .. }), _) => {}
+                (
+                    Some(
+                        Output::Event(_)
+                        | Output::System(_)
+                        | Output::Seek { .. }
+                        | Output::Claim { .. },
+                    ),
+                    _,
+                ) => {}
             }
         }
         if mobile.is_none() {

@@ -398,7 +398,9 @@ impl Pair {
         let bytes: &[u8] = match output {
             Output::Datagram { buffer, .. } => buffer,
             Output::Packet(packet) => packet,
-            Output::Event(_) | Output::System(_) | Output::Seek { .. } | Output::Claim { .. } => &[],
+            Output::Event(_) | Output::System(_) | Output::Seek { .. } | Output::Claim { .. } => {
+                &[]
+            }
         };
         let head = [host as u8, bytes.len() as u8];
         let time = self.now.as_nanos().to_le_bytes();

@@ -168,7 +168,10 @@ impl Site {
                     self.launch(mobile + 1, 0, self.clock.now, buffer);
                 }
                 Output::Packet(packet) => self.received[mobile].push((self.clock.now, packet)),
-                Output::Event(_) | Output::System(_) | Output::Seek { .. } | Output::Claim { .. } => {}
+                Output::Event(_)
+                | Output::System(_)
+                | Output::Seek { .. }
+                | Output::Claim { .. } => {}
             }
         }
     }
@@ -188,7 +191,10 @@ impl Site {
                     self.busy += PACKET_OUT;
                     self.forwarded.push((self.busy, packet));
                 }
-                Output::Event(_) | Output::System(_) | Output::Seek { .. } | Output::Claim { .. } => {}
+                Output::Event(_)
+                | Output::System(_)
+                | Output::Seek { .. }
+                | Output::Claim { .. } => {}
             }
         }
     }

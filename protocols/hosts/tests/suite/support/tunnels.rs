@@ -80,7 +80,10 @@ impl Tunnels {
                     self.channel.handle_input(self.now, input);
                 }
                 Output::Packet(packet) => self.list[number].received.note(&packet),
-                Output::Event(_) | Output::System(_) | Output::Seek { .. } | Output::Claim { .. } => {}
+                Output::Event(_)
+                | Output::System(_)
+                | Output::Seek { .. }
+                | Output::Claim { .. } => {}
             }
         }
     }
