@@ -6,6 +6,7 @@
 pub mod conformance;
 mod deadlines;
 mod random;
+mod recent_total;
 mod reordering;
 mod round_trip;
 mod rules;
@@ -14,6 +15,7 @@ mod token_bucket;
 
 pub use deadlines::Deadlines;
 pub use random::{FNV_BASIS, RandomStream, fnv1a};
+pub use recent_total::RecentTotal;
 pub use reordering::ReorderingWindow;
 pub use round_trip::RoundTripEstimate;
 pub use rules::{ConfigError, check_rules};

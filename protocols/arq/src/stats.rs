@@ -74,6 +74,9 @@ pub struct SentStats {
     pub bytes_held: u64,
     /// Bytes of packets accepted, of all other flows.
     pub bytes_brief: u64,
+    /// Bytes of content that the other end has acknowledged, each once: records of packets, whose headers are
+    /// shortened, and packets of the split transport.
+    pub bytes_delivered: u64,
     /// Invalid acknowledgements: they cover numbers that were never sent.
     pub acks_refused: u64,
 }

@@ -3,6 +3,8 @@
 use arq::{LossCounts, Stats};
 use units::{Duration, Instant};
 
+use crate::meters::Meters;
+
 /// Length of one part. The measurements cover one to two parts.
 const PART: Duration = Duration::from_secs(1);
 
@@ -63,6 +65,8 @@ pub(crate) struct Recent {
     noted: Instant,
     /// State since `noted`.
     moment: HopSnapshot,
+    /// Meters of the traffic.
+    pub(crate) meters: Meters,
 }
 
 impl Recent {
@@ -76,6 +80,7 @@ impl Recent {
         }
         self.noted = now;
         self.moment = moment;
+        self.meters.note(now, stats);
         if passed > PART {
             // Nothing happened for so long that earlier times are not recent.
             self.marks = [self.total; 2];

@@ -1,5 +1,6 @@
 //! The status of a host.
 
+use association::RecentTraffic;
 use serde::{Deserialize, Serialize};
 use session::DropCause;
 use units::{Bytes, Duration, Instant};
@@ -53,6 +54,8 @@ pub struct PeerStatus {
     pub choice: Option<Choice>,
     /// Limit on the hop to it now.
     pub limit: Limit,
+    /// Traffic with it in the last seconds.
+    pub recent: RecentTraffic,
     /// The hop to it.
     pub hop: association::Status,
     /// Its part in an air that it shares with others.
@@ -124,6 +127,7 @@ fn peer_status(peer: &Peer, now: Instant, expires_at: Option<Instant>) -> PeerSt
         packets_refused: peer.packets_refused,
         choice: None,
         limit: peer.limit(now),
+        recent: peer.association.traffic(now),
         hop: peer.association.status(now),
         air: None,
     }

@@ -4,9 +4,10 @@ use std::fmt::Display;
 
 use air::AirStatus;
 use arq::{LossCounts, SentStats};
+use association::RecentTraffic;
 use hosts::{PeerStatus, Role};
 use runtime::Status;
-use units::Bytes;
+use units::{BitRate, Bytes};
 
 use super::text::{age, line, seconds, some};
 use super::{registration, transport};
@@ -81,6 +82,7 @@ fn render_peer(page: &mut String, peer: &PeerStatus) {
     line(page, "  limited by", &peer.limit.words);
     let least = hop.round_trip_min;
     let least = least.map_or_else(String::new, |least| format!(", least {least}"));
+    line(page, "  traffic now", &traffic(&peer.recent));
     line(page, "  rate from here", &measured(hop.rate));
     line(
         page,
@@ -120,6 +122,16 @@ fn render_peer(page: &mut String, peer: &PeerStatus) {
     line(page, "  queue", &queues);
     line(page, "  memory", &memory(hop));
     render_traffic(page, peer);
+}
+
+/// Describes the traffic of the last seconds.
+fn traffic(recent: &RecentTraffic) -> String {
+    let rate = BitRate::from_bits_per_second;
+    let (to, from) = (
+        rate(recent.to_peer_bits_per_s),
+        rate(recent.from_peer_bits_per_s),
+    );
+    format!("{to} to there, {from} from there")
 }
 
 /// Describes the path MTU in both directions.
@@ -268,7 +280,7 @@ mod tests {
     use arq::BURST_CLASSES;
     use association::TcpMethod;
     use serde_json::Value;
-    use units::{BitRate, Duration, Probability};
+    use units::{Duration, Probability};
 
     use super::*;
 

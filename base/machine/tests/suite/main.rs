@@ -2,4 +2,5 @@
 
 mod deadlines;
 mod machine;
+mod recent_total;
 mod token_bucket;

@@ -156,7 +156,7 @@ impl Arq {
             }
             for content in contents {
                 if settled.outcome == Outcome::Arrived {
-                    outbox.confirm(content);
+                    stats.sent.bytes_delivered += outbox.confirm(content);
                 } else if settled.repair && pace.fade.is_some() {
                     outbox.lose(now, content, true);
                 } else if settled.repair {
