@@ -31,6 +31,7 @@ mod signals;
 mod state;
 mod status;
 mod up;
+mod web;
 
 use std::process::ExitCode;
 
@@ -49,6 +50,7 @@ Examples:
   lasthop check gateway.toml                 validate a configuration
   lasthop reload                             take a changed configuration without a restart
   lasthop status                             the state of the hop, at either end
+  lasthop web                                metrics for Prometheus, and a live page, of a daemon
   lasthop signals                            fades and hand-offs as they happen
   lasthop emulate --link l2-b80              a fading link between two interfaces
   lasthop nfs cp -r notes nfs://files/srv/   files to, from and between NFS servers
@@ -89,6 +91,9 @@ enum Command {
     Status(status::Arguments),
     Sync(mount::SyncArguments),
     Unmount(mount::UnmountArguments),
+    Web(web::Arguments),
+    #[command(hide = true)]
+    WebRelay(web::RelayArguments),
 }
 
 fn main() -> ExitCode {
@@ -115,6 +120,8 @@ fn main() -> ExitCode {
         Command::Status(arguments) => status::run(&arguments),
         Command::Sync(arguments) => mount::run_sync(&arguments),
         Command::Unmount(arguments) => mount::run_unmount(&arguments),
+        Command::Web(arguments) => web::run(&arguments),
+        Command::WebRelay(arguments) => web::run_relay(&arguments),
     };
     match outcome {
         Ok(()) => {

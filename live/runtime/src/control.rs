@@ -25,8 +25,8 @@ const STOP: &str = "stop";
 pub(crate) const LONGEST_QUESTION: usize = 64;
 /// Largest number of clients at the same time; a further one displaces the oldest.
 const CLIENTS: usize = 8;
-/// Length of the longest reply, in bytes.
-const LONGEST_ANSWER: u64 = 1 << 20;
+/// Length of the longest reply, in bytes. The status of 4,000 peers has 16 MB.
+const LONGEST_ANSWER: u64 = 64 << 20;
 /// Time that a daemon's reply may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Time that a reload may take: the system is changed for it, by programs.
@@ -38,8 +38,10 @@ const STOP_PATIENCE: Duration = Duration::from_secs(30);
 struct Client {
     stream: UnixStream,
     question: Vec<u8>,
-    /// Part of the reply still to be sent; `None` before the query is complete.
+    /// The reply; `None` before the query is complete.
     answer: Option<Vec<u8>>,
+    /// Bytes of the reply that were sent.
+    sent: usize,
     /// Number of the reload whose result is the reply.
     reload: Option<u64>,
     token: u64,
@@ -81,6 +83,7 @@ impl Control {
                 stream,
                 question: Vec::new(),
                 answer: None,
+                sent: 0,
                 reload: None,
                 token,
             });
@@ -176,9 +179,9 @@ impl Client {
             }
         }
         let answer = self.answer.get_or_insert_default();
-        while !answer.is_empty() {
-            match self.stream.write(answer) {
-                Ok(count) => drop(answer.drain(..count)),
+        while self.sent < answer.len() {
+            match self.stream.write(&answer[self.sent..]) {
+                Ok(count) => self.sent += count,
                 Err(error) => return still_there(&error).then_some(true).ok_or(error),
             }
         }
@@ -213,6 +216,14 @@ impl AsFd for Control {
 /// ended without a reply, `InvalidData` if the reply is not an `S`: another version's reply may lack a field.
 pub fn ask_status<S: DeserializeOwned>(path: &Path) -> io::Result<S> {
     ask(path, STATUS, Some(PATIENCE))
+}
+
+/// Queries as [`ask_status`] does; returns the reply as it came, without its line end, for a process that passes it on.
+///
+/// # Errors
+/// Those of [`ask_status`], except that any text is accepted.
+pub fn ask_status_text(path: &Path) -> io::Result<String> {
+    ask_line(path, STATUS, Some(PATIENCE))
 }
 
 /// Has the daemon with the control socket at `path` reload its configuration; returns what has changed, or the daemon's
@@ -257,6 +268,11 @@ pub(crate) fn ask<A: DeserializeOwned>(
     question: &str,
     patience: Option<Duration>,
 ) -> io::Result<A> {
+    let answer = ask_line(path, question, patience)?;
+    serde_json::from_str(&answer).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+fn ask_line(path: &Path, question: &str, patience: Option<Duration>) -> io::Result<String> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(patience)?;
     stream.set_write_timeout(patience)?;
@@ -266,5 +282,6 @@ pub(crate) fn ask<A: DeserializeOwned>(
     if answer.is_empty() {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    serde_json::from_str(&answer).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    answer.truncate(answer.trim_end().len());
+    Ok(answer)
 }

@@ -110,10 +110,28 @@ pub fn drop_all_but(user: &User, remains: &Remains<'_>) -> Result<(), Privileges
     become_user(user)?;
     set_no_new_privs(true).map_err(failed("no_new_privs"))?;
     hold(remains.capabilities, CapabilitySet::empty()).map_err(failed("capabilities"))?;
+    confine(remains.read)
+}
+
+/// Drops all capabilities for ever, and confines the process as [`drop_all_but`] does, but it stays the user that it
+/// is: for a process that only opens sockets of this user. Call it while the process has one thread.
+///
+/// # Errors
+/// [`PrivilegesError`]; the process should end then.
+pub fn keep_only_user() -> Result<(), PrivilegesError> {
+    let nothing = CapabilitySet::empty();
+    limit_to(nothing).map_err(failed("bounding set"))?;
+    set_no_new_privs(true).map_err(failed("no_new_privs"))?;
+    hold(nothing, nothing).map_err(failed("capabilities"))?;
+    confine(&[])
+}
+
+/// Protects the memory of the process, and confines it to these files and to the system calls of a loop.
+fn confine(read: &[&Path]) -> Result<(), PrivilegesError> {
     // A change of the user makes the memory readable again.
     protect_memory().map_err(failed("memory"))?;
     let files = Files {
-        read: remains.read,
+        read,
         ..Files::default()
     };
     if !confine_files(&files).map_err(failed("Landlock"))? {

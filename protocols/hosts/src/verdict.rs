@@ -115,6 +115,21 @@ fn is_part(part: u64, whole: u64, hundredths: u64) -> bool {
 }
 
 impl LimitedBy {
+    /// All causes.
+    pub const ALL: [Self; 11] = [
+        Self::Application,
+        Self::Air,
+        Self::QueueOnTheWay,
+        Self::OwnQueue,
+        Self::ProcessorHere,
+        Self::ProcessorThere,
+        Self::PathMtu,
+        Self::KeyShared,
+        Self::PeerGone,
+        Self::PortRefused,
+        Self::NotAuthorised,
+    ];
+
     /// Returns the limit of the first row that applies.
     pub fn judge(facts: &VerdictInputs) -> Self {
         let row = ROWS.iter().find(|(_, holds)| holds(facts));
@@ -307,6 +322,14 @@ mod tests {
         change(&mut reach);
         let seconds = RecentCounters::default();
         LimitedBy::judge(&VerdictInputs { reach, seconds })
+    }
+
+    #[test]
+    fn the_list_of_causes_is_complete() {
+        for (cause, _) in ROWS {
+            assert!(LimitedBy::ALL.contains(cause), "{cause:?}");
+        }
+        assert_eq!(LimitedBy::ALL.len(), ROWS.len() + 1);
     }
 
     #[test]

@@ -14,6 +14,8 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
+pub(crate) use page::{role, state};
+
 const EXAMPLES: &str = "\
 Examples:
   lasthop status                   of the daemon on this host

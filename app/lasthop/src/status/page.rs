@@ -63,7 +63,8 @@ pub(super) fn render(status: &Status) -> String {
     page
 }
 
-fn role(role: Role) -> &'static str {
+/// Returns the word for a role.
+pub(crate) fn role(role: Role) -> &'static str {
     match role {
         Role::Mobile => "mobile",
         Role::Gateway => "gateway",
@@ -214,7 +215,7 @@ fn turns(air: &AirStatus) -> String {
 }
 
 /// Describes if the peer can be reached.
-fn state(peer: &PeerStatus) -> String {
+pub(crate) fn state(peer: &PeerStatus) -> String {
     let fading = peer.hop.fading_for;
     match peer.keys_age {
         None => registration::absence(&peer.registration).into(),

@@ -43,6 +43,7 @@ fn help_has_examples_and_the_version_is_known() {
         &["mount", "--help"],
         &["unmount", "--help"],
         &["signals", "--help"],
+        &["web", "--help"],
     ] {
         let output = lasthop(command, folder.path());
         assert!(output.status.success());

@@ -31,3 +31,4 @@ mod signals;
 mod split;
 mod support;
 mod tcp_methods;
+mod web;

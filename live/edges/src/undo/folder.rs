@@ -8,10 +8,12 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use ipnet::IpNet;
+
 use super::error::{UndoError, file_error};
 use super::file::{self, Line, Owner};
 use super::step::UndoStep;
-use crate::namespace::NamespaceId;
+use crate::namespace::{Namespace, NamespaceId};
 use crate::netlink::Netlink;
 
 /// Length of the longest instance name, in bytes.
@@ -28,6 +30,33 @@ pub struct Recovery {
     pub undone: usize,
     /// Descriptions of damage and failures. Failed steps were moved to the new log.
     pub warnings: Vec<String>,
+}
+
+/// Returns the end of the names of this namespace's undo files.
+fn ending(namespace: NamespaceId) -> String {
+    format!("-{}.undo", namespace.inode)
+}
+
+/// Returns the addresses that the living process `instance` has added to this network namespace.
+///
+/// # Errors
+/// System errors; `NotFound` if there is no such process, or none that has changed anything.
+pub fn daemon_addresses(folder: &Path, instance: &str) -> io::Result<Vec<IpNet>> {
+    let namespace = Namespace::current().map_err(io::Error::other)?;
+    let path = folder.join(format!("{instance}{}", ending(namespace.id())));
+    let content = file::read(&path)?;
+    if !content.owner.as_ref().is_some_and(Owner::is_alive) {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    let address = |step: UndoStep| match step {
+        UndoStep::RemoveAddress { address, .. } => Some(address),
+        UndoStep::DeleteLink { .. }
+        | UndoStep::RemoveRoute { .. }
+        | UndoStep::RemoveRule { .. }
+        | UndoStep::RestoreSysctl { .. }
+        | UndoStep::RemoveTable { .. } => None,
+    };
+    Ok(content.steps.into_iter().filter_map(address).collect())
 }
 
 /// Steps of dead processes still to take, completed recoveries, and files that are no longer needed.
@@ -79,7 +108,7 @@ impl StateFolder {
     }
 
     fn ending(&self) -> String {
-        format!("-{}.undo", self.namespace.inode)
+        ending(self.namespace)
     }
 
     /// Undoes the changes of dead processes in this namespace.

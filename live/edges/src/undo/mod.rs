@@ -27,7 +27,7 @@ use error::file_error;
 use file::{Line, Owner};
 
 pub use error::UndoError;
-pub use folder::Recovery;
+pub use folder::{Recovery, daemon_addresses};
 pub use step::UndoStep;
 
 /// Default folder of undo files.
