@@ -17,7 +17,7 @@ const WHOLE_TIME: u128 = 100;
 /// What went over the hop between two answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sample {
-    /// Bytes per second to the peer, and from it, on the hop.
+    /// Content that reached the peer, and packets that came from it, in bytes per second, without repairs.
     pub(super) sent: u32,
     pub(super) received: u32,
     /// Share of the frames of both directions that were found lost, in parts of 10,000.
@@ -41,8 +41,8 @@ impl Counters {
         let (sent, received) = (&peer.hop.stats.sent, &peer.hop.stats.received);
         let faded = sent.faded.as_nanos() + peer.hop.fading_for.as_nanos();
         Self {
-            sent: sent.wire_bytes,
-            received: received.wire_bytes,
+            sent: sent.bytes_delivered,
+            received: received.bytes,
             frames: sent.frames + received.frames + received.frames_missed,
             lost: sent.frames_lost + received.frames_missed,
             faded: Duration::from_nanos(faded),

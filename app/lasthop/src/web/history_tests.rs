@@ -20,8 +20,8 @@ fn samples_are_what_came_between_two_answers() {
     let mut peer = peer();
     history.add(start, std::slice::from_ref(&peer));
     let stats = &mut peer.hop.stats;
-    stats.sent.wire_bytes += 3_000;
-    stats.received.wire_bytes += 500;
+    stats.sent.bytes_delivered += 3_000;
+    stats.received.bytes += 500;
     stats.sent.frames += 90;
     stats.received.frames += 9;
     stats.received.frames_missed += 1;
@@ -58,7 +58,7 @@ fn nothing_is_known_of_the_time_of_a_restart_or_of_silence() {
     add(&mut history, 1, std::slice::from_ref(&peer));
     add(&mut history, 2, &[]);
     add(&mut history, 3, std::slice::from_ref(&peer));
-    peer.hop.stats.sent.wire_bytes = 7;
+    peer.hop.stats.sent.bytes_delivered = 7;
     add(&mut history, 4, std::slice::from_ref(&peer));
     add(&mut history, 5, std::slice::from_ref(&peer));
     let known: Vec<_> = history

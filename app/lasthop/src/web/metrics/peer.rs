@@ -84,6 +84,12 @@ const TRAFFIC: &[Metric<PeerStatus>] = &[
         },
     },
     Metric {
+        name: "lasthop_peer_delivered_bytes_total",
+        help: "Bytes of content that reached the peer, each once",
+        label: None,
+        read: |peer, values| values.add(peer.hop.stats.sent.bytes_delivered),
+    },
+    Metric {
         name: "lasthop_peer_received_bytes_total",
         help: "Bytes of packets from the peer that were passed on",
         label: None,

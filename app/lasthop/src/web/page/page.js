@@ -195,17 +195,24 @@ class Card {
     setPath(this.paths.lost, parts.lost);
     setPath(this.paths.fade, parts.fade);
     setText(this.most, rate(top).replace(/\.?0+ /, " "));
-    const present = last ? `now ${rate(last[0])} to it and ${rate(last[1])} from it` : "nothing known now";
+    const [to, from] = this.present();
+    const present = last ? `now ${to} to it and ${from} from it` : "nothing known now";
     this.svg.setAttribute("aria-label",
       `${this.name}, the last ten minutes: at most ${rate(most)}, ${present}; ${percent(lost)} of frames lost; ` +
       `${fades} fades, ${faded.toFixed(1)} s in all.`);
   }
 
-  fill({ last, lost, faded, fades }) {
+  // The rates of the last three seconds, in words.
+  present() {
+    return [this.peer.to_bits_per_second, this.peer.from_bits_per_second].map((bits) => rate(bits / 8));
+  }
+
+  fill({ lost, faded, fades }) {
     const hop = this.peer.hop;
     const waits = [hop.queue_ms, hop.way_queue_ms].filter((wait) => wait !== null);
-    this.value("To it", last ? rate(last[0]) : unknown, "to-key");
-    this.value("From it", last ? rate(last[1]) : unknown, "from-key");
+    const [to, from] = this.present();
+    this.value("To it", to, "to-key");
+    this.value("From it", from, "from-key");
     this.value("Hop's rate", hop.rate_bits_per_second === null ? unknown : rate(hop.rate_bits_per_second / 8));
     this.value("Round trip", milliseconds(hop.round_trip_ms));
     this.value("Queues", waits.length > 0 ? milliseconds(waits.reduce((sum, wait) => sum + wait, 0)) : unknown);

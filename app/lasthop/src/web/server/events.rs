@@ -172,6 +172,9 @@ struct Peer<'a> {
     /// The same in words.
     limit: &'a str,
     hop: Hop,
+    /// Rates of the last three seconds.
+    to_bits_per_second: u64,
+    from_bits_per_second: u64,
     /// Rates (bytes per second to it, and from it), share of lost frames (parts of 10,000), share of the time in a fade
     /// (percent), at the last of the times.
     samples: Vec<Option<(u32, u32, u16, u8)>>,
@@ -270,6 +273,8 @@ impl<'a> Peer<'a> {
             verdict: word(peer.limit.by),
             limit: &peer.limit.words,
             hop: Hop::of(peer),
+            to_bits_per_second: peer.recent.to_peer_bits_per_s,
+            from_bits_per_second: peer.recent.from_peer_bits_per_s,
             samples: numbers.collect(),
         }
     }

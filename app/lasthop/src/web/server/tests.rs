@@ -191,7 +191,7 @@ fn events_have_what_came_since_the_one_before_and_never_pile_up() {
     assert_eq!(second["peers"][1]["verdict"], "queue-on-the-way");
     // The client is slow: three answers come before it reads.
     for _ in 0..3 {
-        let bytes = &mut status["host"]["peers"][0]["hop"]["stats"]["sent"]["wire_bytes"];
+        let bytes = &mut status["host"]["peers"][0]["hop"]["stats"]["sent"]["bytes_delivered"];
         *bytes = (bytes.as_u64().unwrap() + 1_000).into();
         record(&recorder, &status);
     }
