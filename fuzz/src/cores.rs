@@ -242,6 +242,7 @@ pub fn host_datagrams(bytes: &[u8]) {
         key: key("gateway"),
         peers: vec![peer],
         bearer_mtu: hosts::BearerMtu::up_to(1_500),
+        detours: false,
         shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(1),

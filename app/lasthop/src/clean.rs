@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use edges::undo::{STATE_FOLDER, UndoLog};
+use edges::undo::{STATE_FOLDER, UndoLog, standing};
 
 use crate::failure::Failure;
 use crate::up::refuse_without_root;
@@ -30,7 +30,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let name = format!("clean-{}", std::process::id());
     let (undo, left) = UndoLog::open(&arguments.state_dir, &name).map_err(Failure::setting)?;
     let mut failed = 0;
-    for recovery in &left {
+    let lifted = standing::lift_abandoned(&arguments.state_dir).map_err(Failure::setting)?;
+    for recovery in left.iter().chain(&lifted) {
         println!(
             "{}: took back {} changes",
             recovery.path.display(),
@@ -42,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         failed += recovery.warnings.len();
     }
     undo.undo().map_err(Failure::broken)?;
-    match (left.is_empty(), failed) {
+    match (left.is_empty() && lifted.is_empty(), failed) {
         (true, _) => println!("Nothing was left."),
         (false, 0) => {}
         (false, _) => {

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod connected;
 pub mod connections;
 mod datagrams;
+pub mod detour;
 pub mod diversion;
 mod error_queue;
 pub mod ethernet;

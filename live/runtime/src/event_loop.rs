@@ -22,6 +22,7 @@ use units::{Bytes, Duration, Instant};
 use wire::packet::PacketBuffer;
 
 use crate::control::Control;
+use crate::detour::Detour;
 use crate::finder::Finder;
 use crate::host::DrivenHost;
 use crate::moderation::Moderation;
@@ -128,13 +129,15 @@ struct Work {
     /// Sockets of split connections.
     sockets: Option<Sockets>,
     finder: Option<Finder>,
+    detour: Option<Detour>,
 }
 
 impl Work {
-    fn new(sockets: Option<Sockets>, finder: Option<Finder>) -> Self {
+    fn new<D, B>(ports: &mut Ports<D, B>) -> Self {
         Self {
-            sockets,
-            finder,
+            sockets: ports.sockets.take(),
+            finder: ports.finder.take(),
+            detour: ports.detour.take(),
             outbox: Outbox::new(OUTBOX),
             counters: LoopCounters::default(),
             events: Vec::new(),
@@ -178,7 +181,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         let started = clock::monotonic();
         Ok(Self {
             host,
-            work: Work::new(ports.sockets.take(), ports.finder.take()),
+            work: Work::new(&mut ports),
             ports,
             waiter,
             blocked: false,

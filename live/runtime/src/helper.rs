@@ -1,6 +1,7 @@
 //! A helper process, which alone can configure the network once a daemon has dropped its privileges.
 //!
-//! It does four things only. It installs the diversion that it was started with. It reads the configuration again,
+//! It does five things only. It installs the diversion that it was started with. It leads new flows of a mobile host
+//! around the hop and across it again, by rules that it was started with. It reads the configuration again,
 //! which belongs to the operator, and adapts the system to it. It stores the key of a mobile host that joins by an
 //! invitation. At the daemon's end, also if the daemon was killed, it takes back all changes to the system. Only a
 //! claim carries data, two public keys, so whoever controls a daemon can use open invitations, and gains nothing else.
@@ -12,6 +13,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use edges::detour::Detour;
 use edges::diversion::Diversion;
 use edges::sandbox::{Files, confine_files};
 use edges::signals::{Signals, protect_memory};
@@ -19,6 +21,7 @@ use edges::undo::{UndoError, UndoLog};
 use serde::{Deserialize, Serialize};
 use session::ParseKeyError;
 
+use crate::detour::Way;
 use crate::privileges;
 use crate::reloader::KeyClaim;
 
@@ -41,6 +44,8 @@ pub struct Charge {
     pub sockets: Vec<PathBuf>,
     /// The diversion that the daemon may request.
     pub diversion: Option<Diversion>,
+    /// The detour to which the daemon may turn new flows.
+    pub detour: Option<Detour>,
     /// The configuration that the daemon may request to read again.
     pub configuration: PathBuf,
     /// Its text when the daemon read it.
@@ -88,6 +93,8 @@ pub enum Claimed {
 #[serde(rename_all = "snake_case")]
 enum Request {
     Divert,
+    GoAround,
+    GoAcross,
     Read,
     /// The present public key of a mobile host, and the one that it claims.
     Claim {
@@ -141,6 +148,18 @@ impl Helper {
     /// The helper's error, or `WouldBlock` if it does not answer.
     pub fn divert(&mut self) -> io::Result<()> {
         self.ask(&Request::Divert).map(drop)
+    }
+
+    /// Leads new flows by this way.
+    ///
+    /// # Errors
+    /// The helper's error, or `WouldBlock` if it does not answer.
+    pub fn lead(&mut self, way: Way) -> io::Result<()> {
+        let request = match way {
+            Way::Around => Request::GoAround,
+            Way::Across => Request::GoAcross,
+        };
+        self.ask(&request).map(drop)
     }
 
     /// Has the helper read the configuration again; returns the result of [`Reload::read`].
@@ -234,18 +253,19 @@ pub fn serve<R: Reload>(stream: UnixStream, reload: impl FnOnce(&Charge) -> R) -
     answer(&mut stream, &begun);
     let mut undo = undo.map_err(io::Error::other)?;
     confined?;
+    let detour = charge.detour.as_ref();
     for line in lines {
-        match line.ok().and_then(|line| serde_json::from_str(&line).ok()) {
-            Some(Request::Divert) => {
-                let installed = charge.diversion.as_ref().map(Diversion::install);
-                let installed = installed.transpose().map(|_| None);
-                answer(&mut stream, &installed.map_err(|error| error.to_string()));
-            }
-            Some(Request::Read) => answer(&mut stream, &reload.read().map(Some)),
-            Some(Request::Claim { of, key }) => answer(&mut stream, &claim(&mut reload, &of, &key)),
-            Some(Request::Apply) => answer(&mut stream, &reload.apply(&mut undo).map(|()| None)),
+        let request = line.ok().and_then(|line| serde_json::from_str(&line).ok());
+        let result = match request {
+            Some(Request::Divert) => done(charge.diversion.as_ref().map(Diversion::install)),
+            Some(Request::GoAround) => done(detour.map(|detour| detour.begin(&mut undo))),
+            Some(Request::GoAcross) => done(detour.map(|detour| detour.end(&mut undo))),
+            Some(Request::Read) => reload.read().map(Some),
+            Some(Request::Claim { of, key }) => claim(&mut reload, &of, &key),
+            Some(Request::Apply) => reload.apply(&mut undo).map(|()| None),
             Some(Request::Undo) | None => break,
-        }
+        };
+        answer(&mut stream, &result);
     }
     let undone = take_back(undo, &charge.sockets);
     answer(
@@ -253,6 +273,12 @@ pub fn serve<R: Reload>(stream: UnixStream, reload: impl FnOnce(&Charge) -> R) -
         &undone.as_ref().map(|()| None).map_err(ToString::to_string),
     );
     undone.map_err(io::Error::other)
+}
+
+/// Returns the answer after a change, if there was one to make.
+fn done<E: ToString>(change: Option<Result<(), E>>) -> Answer {
+    let changed = change.transpose().map(|_| None);
+    changed.map_err(|error| error.to_string())
 }
 
 /// Stores a claimed key; the answer has a text if the invitation has expired.

@@ -14,6 +14,7 @@ pub mod signals;
 pub mod sockets;
 pub mod supervisor;
 
+mod detour;
 mod event_loop;
 mod finder;
 mod host;
@@ -26,6 +27,7 @@ mod socket_file;
 
 use lock::lock;
 
+pub use detour::{Detour, Way};
 pub use event_loop::{
     BearerStatus, DeviceStatus, EventLoop, LoopCounters, MEMORY_BESIDE, RuntimeError, Status,
     Stopped,

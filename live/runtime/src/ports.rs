@@ -4,6 +4,7 @@ use edges::netlink::NetworkWatch;
 use edges::signals::Signals;
 
 use crate::control::Control;
+use crate::detour::Detour;
 use crate::finder::Finder;
 use crate::reloader::Reloader;
 use crate::signals::Announcer;
@@ -30,6 +31,8 @@ pub struct Ports<D, B> {
     pub supervisor: Option<Supervisor>,
     /// Search for the address of a peer.
     pub finder: Option<Finder>,
+    /// Turns of new flows around the hop, if it may be left.
+    pub detour: Option<Detour>,
     /// Reloading of the configuration; without it SIGHUP ends the loop.
     pub reloader: Option<Reloader>,
 }
@@ -47,6 +50,7 @@ impl<D, B> Ports<D, B> {
             sockets: None,
             supervisor: None,
             finder: None,
+            detour: None,
             reloader: None,
         }
     }

@@ -244,6 +244,11 @@ impl Association {
         (self.arq.measured_round_trip(), self.arq.loss())
     }
 
+    /// Returns true while nothing comes through.
+    pub fn is_in_fade(&self) -> bool {
+        self.arq.fade_since().is_some()
+    }
+
     /// Returns the bytes of packets that wait for their first transmission.
     pub fn queued(&self) -> Bytes {
         self.arq.queued()

@@ -43,6 +43,9 @@ pub struct Config {
     pub streams: Option<StreamLimits>,
     /// Configuration of the splitter, if TCP is split.
     pub split: Option<split::Config>,
+    /// True if a mobile host announces when new flows should go around a hop that is down
+    /// ([`EventKind::DetourBegan`](crate::EventKind::DetourBegan)).
+    pub detours: bool,
 }
 
 impl Config {

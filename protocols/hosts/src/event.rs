@@ -80,6 +80,16 @@ pub enum EventKind {
     Revoked,
     /// The peer cannot be added, or cannot have its new settings.
     NotAdmitted(AdmitError),
+    /// The hop is down: new flows should go around it.
+    DetourBegan {
+        /// Time for which it has been down.
+        down_for: Duration,
+    },
+    /// The hop works again: new flows should cross it.
+    DetourEnded {
+        /// Time for which flows have gone around it.
+        lasted: Duration,
+    },
     /// The peer does not support the chosen profile of streams, so split TCP uses the kernel's TCP on the hop.
     StreamsRefused,
 }
@@ -104,6 +114,8 @@ impl EventKind {
             | Self::Admitted
             | Self::Changed { anew: false }
             | Self::NotAdmitted(_)
+            | Self::DetourBegan { .. }
+            | Self::DetourEnded { .. }
             | Self::StreamsRefused => None,
         }
     }
@@ -157,6 +169,14 @@ impl fmt::Display for Event {
             }
             EventKind::Revoked => write!(formatter, "{peer}: revoked"),
             EventKind::NotAdmitted(error) => write!(formatter, "{peer}: not admitted: {error}"),
+            EventKind::DetourBegan { down_for } => write!(
+                formatter,
+                "{peer}: not reached for {down_for}; new flows go around the hop until it works again"
+            ),
+            EventKind::DetourEnded { lasted } => write!(
+                formatter,
+                "{peer}: reached again; new flows cross the hop, after {lasted} around it"
+            ),
             EventKind::StreamsRefused => write!(
                 formatter,
                 "{peer}: it does not take streams by MTCP (its version does not know them, or it has no `nft`); \

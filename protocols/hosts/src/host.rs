@@ -1,6 +1,7 @@
 //! The state machine of a host.
 
 mod claims;
+mod detour;
 mod members;
 mod presence;
 mod reach;
@@ -25,6 +26,7 @@ use wire::ip::Ecn;
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::agenda::PeerDeadlines;
+use crate::detour::Detour;
 use crate::leases::{self, Leases};
 use crate::peer::Bearer;
 use crate::peers::Peers;
@@ -72,6 +74,8 @@ pub struct Host {
     pub(crate) leases: Option<Leases>,
     pub(crate) outputs: VecDeque<Output>,
     pub(crate) counts: Counts,
+    /// The way of new flows, if it is chosen here.
+    pub(crate) detour: Option<Detour>,
     /// True if a mobile host has begun to connect.
     begun: bool,
 }
@@ -120,6 +124,7 @@ impl Host {
             },
             outputs: VecDeque::new(),
             counts: Counts::default(),
+            detour: config.detours.then(Detour::new),
             begun: false,
         };
         for peer in config.peers {
@@ -414,6 +419,7 @@ impl Machine for Host {
         }
         self.follow_sessions(now, None);
         self.settle(now);
+        self.choose_way(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -438,6 +444,7 @@ impl Machine for Host {
             sharing.changed.extend(self.agenda.wishing(now));
         }
         self.settle(now);
+        self.choose_way(now);
     }
 
     fn poll_output(&mut self) -> Option<Output> {
@@ -451,6 +458,7 @@ impl Machine for Host {
         let own = machine::earlier(own, self.agenda.challenges.first());
         let split = self.splitter.as_ref().and_then(Splitter::poll_timeout);
         let own = machine::earlier(own, split);
+        let own = machine::earlier(own, self.detour.as_ref().and_then(Detour::due));
         machine::earlier(own, associations)
     }
 }

@@ -8,6 +8,7 @@ mod agenda;
 mod candidate;
 mod caps;
 mod config;
+mod detour;
 mod event;
 mod host;
 mod joining;

@@ -116,6 +116,14 @@ impl Peer {
         })
     }
 
+    /// Returns true if the network reported that no process listens at its port, since it was heard last.
+    pub(crate) fn is_refused(&self, now: Instant) -> bool {
+        let hop = HopState::default();
+        self.signs
+            .reach(now, hop, self.presence.heard_at())
+            .is_refused
+    }
+
     /// Returns the better way across the hop in its present state.
     pub(crate) fn choice(&self) -> Choice {
         let (round_trip, loss) = self.association.measured();

@@ -73,6 +73,11 @@ impl Presence {
         self.keys_since.is_some()
     }
 
+    /// Returns true if it reported that it leaves, and has not come back.
+    pub(crate) fn has_left(&self) -> bool {
+        matches!(self.state, State::Left { .. })
+    }
+
     /// Returns the time when the last datagram came from it.
     pub(crate) fn heard_at(&self) -> Option<Instant> {
         self.heard_at

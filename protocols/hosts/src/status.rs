@@ -7,6 +7,7 @@ use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
 
 use crate::caps;
+use crate::detour::Detour;
 use crate::host::Host;
 use crate::leases::Leases;
 use crate::peer::Peer;
@@ -31,6 +32,9 @@ pub struct Status {
     pub memory: Bytes,
     /// Limit on that memory.
     pub memory_most: Bytes,
+    /// Time for which new flows have gone around the hop, as it is down; only at a mobile host whose flows may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub around_for: Option<Duration>,
 }
 
 /// State of one peer.
@@ -74,6 +78,11 @@ impl Host {
         Status {
             memory,
             memory_most,
+            around_for: self
+                .detour
+                .as_ref()
+                .and_then(Detour::around_since)
+                .map(|at| now.since(at)),
             role: self.role,
             public_key: self.endpoint.public_key().to_string(),
             peers: self

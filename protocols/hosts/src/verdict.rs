@@ -261,7 +261,7 @@ const SIGN: Duration = Duration::from_secs(30);
 const SHARED: Duration = Duration::from_secs(180);
 
 /// State of the hop to a peer, as its parts report it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct HopState {
     /// True if there are keys, and datagrams can leave for it.
     pub(crate) is_linked: bool,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -24,6 +25,8 @@ pub(crate) struct MobileConfig {
     /// Destinations across the hop.
     #[serde(default)]
     pub(crate) routes: Routes,
+    /// What happens to traffic while the hop is down.
+    pub(crate) fallback: Option<Fallback>,
     #[serde(default = "state_folder")]
     pub(crate) state_dir: PathBuf,
     /// Name or number of the user that the daemon becomes after its start.
@@ -36,6 +39,27 @@ pub(crate) struct MobileConfig {
     pub(crate) snoop: Snoop,
     #[serde(default)]
     pub(crate) split: Split,
+}
+
+/// What happens to the traffic of a mobile host while the hop is down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Fallback {
+    /// It goes around the hop
+    #[default]
+    Direct,
+    /// None leaves this host, except to the local network
+    Block,
+}
+
+impl Fallback {
+    /// Returns its name in configurations.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Block => "block",
+        }
+    }
 }
 
 /// The gateway in the configuration of a mobile host.
@@ -59,6 +83,11 @@ impl MobileConfig {
             return Err(source.wrong(None, what));
         }
         Ok(config)
+    }
+
+    /// Returns what happens to traffic while the hop is down.
+    pub(crate) fn fallback(&self) -> Fallback {
+        self.fallback.unwrap_or_default()
     }
 
     /// Returns the bearer and the addresses of the gateway. Names are not resolved yet.

@@ -99,6 +99,7 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
             key,
             peers: peers.unwrap_or_default(),
             bearer_mtu,
+            detours: false,
             shared_air: config.air.sharing(),
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
@@ -113,6 +114,7 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
         // The signals show when a mobile host is reachable, and so perhaps where its owner is.
         audience: Audience::Owner,
         elsewhere: Vec::new(),
+        detour: None,
         user: config.user,
         reload,
     };

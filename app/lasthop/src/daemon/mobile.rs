@@ -1,15 +1,12 @@
 //! `lasthop mobile`: the mobile host.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
-use ::split::{End, Mobile};
 use clap::Args;
 use edges::names::Name;
-use edges::netlink::{IpVersion, MAIN_TABLE, Route, Rule};
-use edges::undo::{UndoError, UndoLog};
-use hosts::{Role, Scope, SplitTerms};
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use hosts::{Role, SplitTerms};
+use ipnet::{Ipv4Net, Ipv6Net};
 use runtime::privileges::User;
 use runtime::signals::Audience;
 use session::PrivateKey;
@@ -18,24 +15,16 @@ use wire::dns::AddressKind;
 
 use super::peer::{peer, prefixes};
 use super::reload::Present;
-use super::source_check::loosen_source_check;
-use super::split;
+use super::wiring::Wiring;
 use super::{Daemon, Place, bearer, prepare};
 use crate::config::Source;
 use crate::config::carrier::Endpoint;
-use crate::config::mobile::MobileConfig;
-use crate::config::shared::Routes;
-use crate::config::split::Split;
+use crate::config::mobile::{Fallback, MobileConfig};
 use crate::failure::Failure;
 use crate::key_file;
 
 /// Mark of the bearer's datagrams ("lh").
-const MARK: u32 = 0x6c68;
-/// Table of the routes across the hop.
-const TABLE: u32 = 51_830;
-/// Priorities of our rules: before that of the main table (32,766), after those of administrators.
-const CLOSER_ROUTES: u32 = 32_700;
-const ACROSS_THE_HOP: u32 = 32_701;
+pub(super) const MARK: u32 = 0x6c68;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -81,7 +70,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
         ..gateway
     };
+    let fallback = config.fallback();
+    log_fallback(fallback, config.fallback.is_some());
+    let state_dir = source.file(&config.state_dir);
     let wiring = Wiring {
+        name: config.name.0.clone(),
+        state_dir: state_dir.clone(),
+        fallback,
         routes: config.routes,
         own: config.tun.own().collect(),
         endpoint,
@@ -100,6 +95,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             key,
             peers: vec![gateway],
             bearer_mtu,
+            detours: fallback == Fallback::Direct,
             shared_air: None,
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
@@ -109,7 +105,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
         bearer,
         tun: config.tun,
-        state_dir: source.file(&config.state_dir),
+        state_dir,
+        detour: wiring.detour(),
         reload: Present::mobile(source),
         split: splits.then(|| wiring.split(config.split)),
         // The signals contain only what any user can observe by sending packets.
@@ -120,16 +117,54 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     daemon.run(|undo, link| wiring.set_up(undo, link))
 }
 
+/// Names what happens to traffic while the hop is down: who has chosen nothing shall know.
+fn log_fallback(fallback: Fallback, is_chosen: bool) {
+    let name = fallback.name();
+    let choice = if is_chosen { "" } else { ", the default" };
+    let what = match fallback {
+        Fallback::Direct => "new flows go around the hop, and the local network can read them",
+        Fallback::Block => {
+            "nothing leaves this host except to its local network, also after the end of this daemon, until \
+             `lasthop leave` or `lasthop clean`"
+        }
+    };
+    tracing::info!("while the hop is down, {what} (fallback = \"{name}\"{choice})");
+}
+
 /// Returns the first address of a gateway whose name can be resolved.
 fn first_address(endpoints: &[Endpoint]) -> Result<HopAddress, Failure> {
     let mut failure = None;
     for endpoint in endpoints {
         match endpoint.resolve() {
             Ok(address) => return Ok(address),
-            Err(error) => failure = failure.or(Some(error)),
+            // A block that stands since the last run does not let the system's resolver out.
+            Err(error) => match resolve_beside(endpoint) {
+                Some(address) => return Ok(address),
+                None => failure = failure.or(Some(error)),
+            },
         }
     }
     Err(failure.unwrap_or_else(|| Failure::setting("the gateway has no address")))
+}
+
+/// Resolves the name of a gateway beside the hop.
+fn resolve_beside(endpoint: &Endpoint) -> Option<HopAddress> {
+    let (host, port) = endpoint.name()?;
+    let find = |kind| {
+        let mark = Some(MARK);
+        let host = host.clone();
+        let name = Name {
+            host,
+            port,
+            kind,
+            mark,
+        };
+        name.addresses().ok()?.into_iter().next()
+    };
+    let found = [AddressKind::V4, AddressKind::V6]
+        .into_iter()
+        .find_map(find);
+    found.map(HopAddress::Udp)
 }
 
 /// Returns the addresses and names where a silent gateway may be, unless there is one address alone.
@@ -180,100 +215,4 @@ pub(crate) fn check(source: &Source) -> Result<(), Failure> {
     private_key(&config, source)?;
     let secret = config.gateway.get_ref().preshared_key_file.as_deref();
     secret.map_or(Ok(()), |path| source.secret(path).map(drop))
-}
-
-/// Changes of a mobile host to the system: a table of routes across the hop, and rules that send everything there
-/// except the datagrams of the bearer, which they recognise by their mark.
-///
-/// A route to the gateway beside two half-defaults in the main table would do the same, but it would be wrong as soon
-/// as the host changes its network. With a mark the bearer follows whatever default route the host has, and no other
-/// route changes.
-struct Wiring {
-    routes: Routes,
-    /// Inner addresses of the mobile host.
-    own: Vec<IpNet>,
-    endpoint: HopAddress,
-}
-
-impl Wiring {
-    /// Returns the settings of split connections of this host, for a gateway that uses streams.
-    fn split(&self, settings: Split) -> split::Plan {
-        let own = self.own.iter().map(|own| IpNet::from(own.addr()));
-        split::Plan {
-            end: End::Mobile,
-            mobiles: vec![Mobile {
-                peer: 0,
-                networks: own.collect(),
-                scope: Scope::Every,
-            }],
-            settings,
-            destinations: None,
-        }
-    }
-
-    fn set_up(&self, undo: &mut UndoLog, link: &str) -> Result<(), UndoError> {
-        let destinations = self.destinations();
-        for destination in &destinations {
-            undo.add_route(&Route::to(*destination).through(link).in_table(TABLE))?;
-        }
-        for version in [IpVersion::V4, IpVersion::V6] {
-            if destinations
-                .iter()
-                .any(|network| version_of(network) == version)
-            {
-                self.lead(undo, version)?;
-            }
-        }
-        match self.endpoint {
-            HopAddress::Udp(SocketAddr::V4(endpoint)) => {
-                loosen_on_the_way_to(undo, (*endpoint.ip()).into())
-            }
-            HopAddress::Udp(SocketAddr::V6(_)) | HopAddress::Ethernet(_) => Ok(()),
-        }
-    }
-
-    fn destinations(&self) -> Vec<IpNet> {
-        let has = |version| self.own.iter().any(|own| version_of(own) == version);
-        match &self.routes {
-            Routes::To(networks) => networks.clone(),
-            Routes::Default => {
-                let four = has(IpVersion::V4).then(|| Ipv4Net::default().into());
-                let six = has(IpVersion::V6).then(|| Ipv6Net::default().into());
-                four.into_iter().chain(six).collect()
-            }
-        }
-    }
-
-    /// Adds the rules of one IP version.
-    fn lead(&self, undo: &mut UndoLog, version: IpVersion) -> Result<(), UndoError> {
-        if self.routes == Routes::Default {
-            // The main table first, but without its default route: the local network stays reachable directly.
-            undo.add_rule(&Rule {
-                priority: Some(CLOSER_ROUTES),
-                suppressed_prefix_length: Some(0),
-                ..Rule::to_table(version, MAIN_TABLE)
-            })?;
-        }
-        undo.add_rule(&Rule {
-            priority: Some(ACROSS_THE_HOP),
-            mark: Some(MARK),
-            inverted: true,
-            ..Rule::to_table(version, TABLE)
-        })
-    }
-}
-
-/// Loosens the source check, because replies on the hop arrive on another link than the routes to their source name.
-fn loosen_on_the_way_to(undo: &mut UndoLog, gateway: IpAddr) -> Result<(), UndoError> {
-    // Without a route to the gateway yet, "all" and "default" still determine the setting of a link.
-    let route = undo.netlink().route_to(gateway);
-    let link = route.ok().and_then(|route| route.link);
-    loosen_source_check(undo, ["all", "default"].into_iter().chain(link.as_deref()))
-}
-
-fn version_of(network: &IpNet) -> IpVersion {
-    match network {
-        IpNet::V4(_) => IpVersion::V4,
-        IpNet::V6(_) => IpVersion::V6,
-    }
 }

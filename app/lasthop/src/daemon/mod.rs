@@ -9,10 +9,12 @@ mod reload;
 mod router_advertisements;
 mod source_check;
 mod split;
+mod wiring;
 
 use std::path::{Path, PathBuf};
 
 use edges::bearer::{Bearer, DatagramBearer};
+use edges::detour::Detour;
 use edges::names::Name;
 use edges::netlink::NetworkWatch;
 use edges::signals::{Signals, protect_memory};
@@ -36,7 +38,7 @@ pub(crate) use gateway::{
 };
 pub(crate) use mobile::{Arguments as MobileArguments, check as check_mobile, run as run_mobile};
 pub(crate) use privileges::run_helper;
-use privileges::{Keeper, Needs};
+use privileges::{Duties, Keeper, Needs};
 
 /// Default UDP port of a gateway.
 pub(crate) const PORT: u16 = 51_830;
@@ -55,6 +57,8 @@ struct Daemon {
     split: Option<split::Plan>,
     /// Users that may receive the signals of fades and hand-offs.
     audience: Audience,
+    /// Way around the hop, if flows may take it while the hop is down.
+    detour: Option<Detour>,
     /// Places where the other end may be if it is silent.
     elsewhere: Vec<Place>,
     /// Name or number of the user that it becomes, if not the usual one.
@@ -121,7 +125,19 @@ impl Daemon {
         let supervisor = supervisor()?;
         let sockets = vec![socket.clone(), socket.with_extension(signals::ENDING)];
         let (split, source) = (splitting.as_ref(), self.reload.source());
-        let keeper = Keeper::start(undo, sockets, split, source, &link)?;
+        let detour = self.detour.map(|detour| Detour {
+            inner_link: link.clone(),
+            ..detour
+        });
+        let may_leave = detour.is_some();
+        let duties = Duties {
+            sockets,
+            splitting: split,
+            detour,
+            source,
+            link: &link,
+        };
+        let keeper = Keeper::start(undo, duties)?;
         needs.drop_others()?;
         detach_log()?;
         let start = |opened: split::Opened| opened.start(keeper.divert());
@@ -133,6 +149,7 @@ impl Daemon {
             supervisor,
             sockets: splitting.map(start).transpose()?,
             finder: finder(self.elsewhere)?,
+            detour: may_leave.then(|| turner(keeper.clone())).transpose()?,
             reloader: Some(self.reload.start(keeper.clone())?),
             ..Ports::new(device, bearer)
         };
@@ -247,6 +264,13 @@ fn finder(elsewhere: Vec<Place>) -> Result<Option<Finder>, Failure> {
         .map_err(|error| {
             Failure::setting(format!("cannot start the search of the gateway: {error}"))
         })
+}
+
+/// Starts the thread that turns new flows around the hop and across it again.
+fn turner(keeper: Keeper) -> Result<runtime::Detour, Failure> {
+    runtime::Detour::start(move |way| keeper.lead(way)).map_err(|error| {
+        Failure::setting(format!("cannot start the thread of the detour: {error}"))
+    })
 }
 
 /// Opens the record of changes to the system, and undoes the changes that a dead process has left.

@@ -6,12 +6,13 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ::split::End;
+use edges::detour::Detour;
 use edges::sysctl;
 use edges::undo::UndoLog;
-use runtime::KeyClaim;
 use runtime::helper::{self, Charge, Claimed, Helper};
 use runtime::privileges::{self, Remains, User};
 use runtime::sockets::Divert;
+use runtime::{KeyClaim, Way};
 use rustix::thread::CapabilitySet;
 
 use super::reload::Reading;
@@ -83,19 +84,32 @@ fn anyone_may_choose(congestion_control: &str) -> bool {
         .any(|one| one == congestion_control)
 }
 
+/// What the process that configures the network has to know.
+pub(super) struct Duties<'a> {
+    /// Sockets to remove at the end.
+    pub(super) sockets: Vec<PathBuf>,
+    pub(super) splitting: Option<&'a split::Opened>,
+    pub(super) detour: Option<Detour>,
+    /// The configuration.
+    pub(super) source: &'a Source,
+    /// Name of the link to the peers.
+    pub(super) link: &'a str,
+}
+
 /// The process that configures the network from now on.
 #[derive(Clone)]
 pub(super) struct Keeper(Arc<Mutex<Helper>>);
 
 impl Keeper {
     /// Starts it, and hands the changes to the system over to it.
-    pub(super) fn start(
-        undo: UndoLog,
-        sockets: Vec<PathBuf>,
-        splitting: Option<&split::Opened>,
-        source: &Source,
-        link: &str,
-    ) -> Result<Self, Failure> {
+    pub(super) fn start(undo: UndoLog, duties: Duties<'_>) -> Result<Self, Failure> {
+        let Duties {
+            sockets,
+            splitting,
+            detour,
+            source,
+            link,
+        } = duties;
         let path = source.path();
         let configuration = std::path::absolute(path).unwrap_or_else(|_| path.into());
         let peers = peers_folder(source)?;
@@ -103,6 +117,7 @@ impl Keeper {
             undo: undo.path().into(),
             sockets,
             diversion: splitting.and_then(split::Opened::later),
+            detour,
             configuration,
             text: source.text().into(),
             link: link.into(),
@@ -123,6 +138,11 @@ impl Keeper {
     pub(super) fn divert(&self) -> Divert {
         let helper = Arc::clone(&self.0);
         Box::new(move || lock(&helper).divert())
+    }
+
+    /// Leads new flows by this way.
+    pub(super) fn lead(&self, way: Way) -> io::Result<()> {
+        lock(&self.0).lead(way)
     }
 
     /// Has the configuration read again; returns the answer of [`Reading`].

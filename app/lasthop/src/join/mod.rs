@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use edges::undo::standing;
 use runtime::control::ask_status;
 use serde_json::Value;
 use session::{Invitation, PrivateKey};
 
 use crate::config::Source;
-use crate::config::mobile::MobileConfig;
+use crate::config::mobile::{Fallback, MobileConfig};
 use crate::failure::Failure;
 use crate::state::{STATE, State};
 use crate::status::ENDING;
@@ -24,6 +25,8 @@ const EXAMPLES: &str = "\
 Examples:
   lasthop join lasthop-join1-…    joins the gateway whose operator has made this line
   lasthop status                  the state of the hop
+  lasthop join --fallback block lasthop-join1-…
+                                  lets nothing leave beside the hop, also while it is down
   lasthop leave                   ends it, and takes back every rule and route
 
 All traffic of this host crosses the hop from then on, except to its local network. It makes a key of its own; the line
@@ -41,6 +44,9 @@ pub(crate) struct JoinArguments {
     /// The line; `-` reads it from standard input, so that no list of processes shows it. Without it, the daemon of an
     /// earlier `join` is started again
     line: Option<String>,
+    /// What happens to traffic while the hop is down [default: direct]
+    #[arg(long, value_enum, requires = "line")]
+    fallback: Option<Fallback>,
     /// Folder of the key and the configuration
     #[arg(long, value_name = "FOLDER", default_value = STATE)]
     state: PathBuf,
@@ -107,6 +113,7 @@ pub(crate) fn leave(arguments: &LeaveArguments) -> Result<(), Failure> {
         return Err(Failure::setting(what));
     }
     stop(&socket_of(&state)?)?;
+    lift_block(&state)?;
     if arguments.keep {
         return Ok(());
     }
@@ -146,12 +153,12 @@ fn claim(state: &State, invitation: &Invitation, arguments: &JoinArguments) -> R
     let key: PrivateKey = key_file::read(&path)?;
     let limit = Duration::from_secs(arguments.timeout.into());
     let answered = contact::claim(invitation, key, limit)?;
-    let text = configuration(invitation, answered, arguments.state != Path::new(STATE));
+    let text = configuration(invitation, answered, arguments);
     state::replace(&state.configuration(), &text)
 }
 
 /// Returns the configuration of a mobile host that has joined by the endpoint with this index.
-fn configuration(invitation: &Invitation, answered: usize, has_own_folder: bool) -> String {
+fn configuration(invitation: &Invitation, answered: usize, arguments: &JoinArguments) -> String {
     let mut text = String::from(
         "# Made by `lasthop join`; may be edited. app/lasthop/examples/mobile.toml shows every setting.\n",
     );
@@ -168,7 +175,10 @@ fn configuration(invitation: &Invitation, answered: usize, has_own_folder: bool)
     endpoints[..=answered].rotate_right(1);
     // Writing to a string cannot fail.
     let _ = writeln!(text, "private_key_file = \"mobile.key\"");
-    if has_own_folder {
+    if let Some(fallback) = arguments.fallback {
+        let _ = writeln!(text, "fallback = \"{}\"", fallback.name());
+    }
+    if arguments.state != Path::new(STATE) {
         let _ = writeln!(text, "state_dir = \"../run\"");
     }
     let _ = writeln!(text, "\n[gateway]\nendpoint = [{}]", endpoints.join(", "));
@@ -178,12 +188,24 @@ fn configuration(invitation: &Invitation, answered: usize, has_own_folder: bool)
 }
 
 fn socket_of(state: &State) -> Result<PathBuf, Failure> {
+    let (folder, name) = place_of(state)?;
+    Ok(folder.join(format!("{name}.{ENDING}")))
+}
+
+/// Returns the folder of the daemon's socket, and its name.
+fn place_of(state: &State) -> Result<(PathBuf, String), Failure> {
     let source = Source::read(&state.configuration())?;
     let config = MobileConfig::load(&source)?;
-    let name = &config.name.0;
-    Ok(source
-        .file(&config.state_dir)
-        .join(format!("{name}.{ENDING}")))
+    Ok((source.file(&config.state_dir), config.name.0))
+}
+
+/// Lifts the block that a daemon with `fallback = "block"` has left.
+fn lift_block(state: &State) -> Result<(), Failure> {
+    let (folder, name) = place_of(state)?;
+    if standing::lift(&folder, &name).map_err(Failure::broken)? > 0 {
+        eprintln!("The block is lifted: traffic leaves this host without the hop again.");
+    }
+    Ok(())
 }
 
 fn is_connected(socket: &Path) -> bool {

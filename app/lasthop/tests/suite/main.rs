@@ -23,6 +23,7 @@ mod lab;
 mod mount;
 mod nfs_command;
 mod nfs_ganesha;
+mod no_leak;
 mod path_mtu;
 mod reload;
 mod restarts;

@@ -1,6 +1,7 @@
 //! Policy routing rules, which select a routing table for packets.
 
 use std::fmt;
+use std::path::Path;
 
 use ipnet::IpNet;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{Netlink, NetlinkError};
 
 /// A version of IP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IpVersion {
     /// IPv4.
@@ -22,6 +23,22 @@ pub enum IpVersion {
 }
 
 impl IpVersion {
+    /// Returns the version of a network.
+    pub fn of(network: &IpNet) -> Self {
+        match network {
+            IpNet::V4(_) => Self::V4,
+            IpNet::V6(_) => Self::V6,
+        }
+    }
+
+    /// Returns true if this system has it: the kernel may have been built or started without IPv6.
+    pub fn is_available(self) -> bool {
+        match self {
+            Self::V4 => true,
+            Self::V6 => Path::new("/proc/sys/net/ipv6").exists(),
+        }
+    }
+
     /// Returns the version of an address family, if it is one of the two.
     pub(super) fn of_family(family: AddressFamily) -> Option<Self> {
         match family {

@@ -18,6 +18,9 @@ use crate::netlink::Netlink;
 
 /// Length of the longest instance name, in bytes.
 const LONGEST_INSTANCE: usize = 64;
+/// Extensions of undo files, and of files of standing changes.
+const UNDO: &str = "undo";
+const STANDING: &str = "standing";
 /// Permissions of the folder that only the owner may have.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
@@ -32,9 +35,9 @@ pub struct Recovery {
     pub warnings: Vec<String>,
 }
 
-/// Returns the end of the names of this namespace's undo files.
-fn ending(namespace: NamespaceId) -> String {
-    format!("-{}.undo", namespace.inode)
+/// Returns the end of the names of this namespace's files.
+fn ending(namespace: NamespaceId, extension: &str) -> String {
+    format!("-{}.{extension}", namespace.inode)
 }
 
 /// Returns the addresses that the living process `instance` has added to this network namespace.
@@ -43,7 +46,7 @@ fn ending(namespace: NamespaceId) -> String {
 /// System errors; `NotFound` if there is no such process, or none that has changed anything.
 pub fn daemon_addresses(folder: &Path, instance: &str) -> io::Result<Vec<IpNet>> {
     let namespace = Namespace::current().map_err(io::Error::other)?;
-    let path = folder.join(format!("{instance}{}", ending(namespace.id())));
+    let path = folder.join(format!("{instance}{}", ending(namespace.id(), UNDO)));
     let content = file::read(&path)?;
     if !content.owner.as_ref().is_some_and(Owner::is_alive) {
         return Err(io::ErrorKind::NotFound.into());
@@ -104,11 +107,27 @@ impl StateFolder {
         {
             return Err(UndoError::InvalidInstance(instance.into()));
         }
-        Ok(self.path.join(format!("{instance}{}", self.ending())))
+        Ok(self.path.join(format!("{instance}{}", self.ending(UNDO))))
     }
 
-    fn ending(&self) -> String {
-        ending(self.namespace)
+    /// Returns the path of the file of standing changes of `instance`.
+    pub(super) fn path_of_standing(&self, instance: &str) -> Result<PathBuf, UndoError> {
+        Ok(self.path_of(instance)?.with_extension(STANDING))
+    }
+
+    /// Returns the files of standing changes of instances of which no process lives.
+    pub(super) fn abandoned(&self) -> Result<Vec<PathBuf>, UndoError> {
+        let mut standing = self.files(STANDING)?;
+        let is_alive = |path: &PathBuf| {
+            let content = file::read(&path.with_extension(UNDO)).unwrap_or_default();
+            content.owner.is_some_and(|owner| owner.is_alive())
+        };
+        standing.retain(|path| !is_alive(path));
+        Ok(standing)
+    }
+
+    fn ending(&self, extension: &str) -> String {
+        ending(self.namespace, extension)
     }
 
     /// Undoes the changes of dead processes in this namespace.
@@ -122,7 +141,7 @@ impl StateFolder {
     ) -> Result<Recovered, UndoError> {
         let own = self.path_of(instance)?;
         let mut left = Vec::new();
-        for path in self.files()? {
+        for path in self.files(UNDO)? {
             let content = file::read(&path).map_err(file_error(&path))?;
             match content.owner.as_ref().filter(|owner| owner.is_alive()) {
                 None => left.push((path, content)),
@@ -181,8 +200,8 @@ impl StateFolder {
         write().map_err(file_error(path))
     }
 
-    fn files(&self) -> Result<Vec<PathBuf>, UndoError> {
-        let ending = self.ending();
+    fn files(&self, extension: &str) -> Result<Vec<PathBuf>, UndoError> {
+        let ending = self.ending(extension);
         let list = || -> io::Result<Vec<PathBuf>> {
             let mut paths = Vec::new();
             for entry in fs::read_dir(&self.path)? {

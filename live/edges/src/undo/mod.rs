@@ -7,6 +7,7 @@
 mod error;
 mod file;
 mod folder;
+pub mod standing;
 mod step;
 
 use std::fs::File;
@@ -32,6 +33,9 @@ pub use step::UndoStep;
 
 /// Default folder of undo files.
 pub const STATE_FOLDER: &str = "/run/lasthop";
+
+/// Number of steps from which a log is shortened, if most are complete.
+const LONG: usize = 256;
 
 /// A log of changes to the system, which reverts them.
 pub struct UndoLog {
@@ -240,7 +244,19 @@ impl UndoLog {
         };
         let namespace = self.namespace.clone();
         in_namespace(&namespace, || step.run(&mut self.netlink))??;
-        self.mark_done(number)
+        self.mark_done(number)?;
+        if self.steps.len() >= LONG && self.steps().count() * 2 < self.steps.len() {
+            self.shorten()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the file anew without the steps that are complete: a log may serve for months.
+    fn shorten(&mut self) -> Result<(), UndoError> {
+        let left: Vec<_> = self.steps().cloned().collect();
+        self.file = folder::StateFolder::begin(&self.path, &self.owner, &left)?;
+        self.steps = left.into_iter().map(Some).collect();
+        Ok(())
     }
 
     /// Reverts all changes, last first, and removes the file. After a failed step it continues with the others.

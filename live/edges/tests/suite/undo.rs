@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use edges::namespace::Namespace;
-use edges::netlink::{IpVersion, MAIN_TABLE, Netlink, Route, Rule};
+use edges::netlink::{IpVersion, MAIN_TABLE, Netlink, Route, RouteKind, Rule};
 use edges::sysctl;
+use edges::undo::standing::{self, Change};
 use edges::undo::{UndoError, UndoLog, UndoStep};
 
 use crate::support::{net, privileged};
@@ -295,5 +296,91 @@ fn a_log_that_was_handed_over_is_undone_once() {
         assert_ne!(state(), before);
         drop(next);
         assert_eq!(state(), before);
+    });
+}
+
+fn unreachable(destination: &str) -> Change {
+    let route = Route {
+        kind: RouteKind::Unreachable,
+        ..Route::to(net(destination))
+            .in_table(100)
+            .with_metric(u32::MAX)
+    };
+    Change::Route(route)
+}
+
+fn rule_to(version: IpVersion) -> Change {
+    Change::Rule(Rule {
+        priority: Some(32_000),
+        ..Rule::to_table(version, 100)
+    })
+}
+
+#[test]
+fn standing_changes_outlive_their_maker_until_they_are_lifted() {
+    in_new_namespace(|folder| {
+        let rules = || Netlink::open().unwrap().rules().unwrap();
+        let routes = || Netlink::open().unwrap().routes(100).unwrap();
+        let before = (rules(), routes());
+        let both = [
+            unreachable("0.0.0.0/0"),
+            unreachable("::/0"),
+            rule_to(IpVersion::V6),
+        ];
+        standing::stand(folder, "test", &both).unwrap();
+        let made = (rules(), routes());
+        assert_eq!((made.0.len(), made.1.len()), (before.0.len() + 1, 2));
+        // A log of the same instance neither finds nor takes them, and a repetition changes nothing.
+        let (log, recoveries) = UndoLog::open(folder, "test").unwrap();
+        assert!(recoveries.is_empty());
+        log.undo().unwrap();
+        standing::stand(folder, "test", &both).unwrap();
+        assert_eq!((rules(), routes()), made);
+        // Others take their place; one that cannot be made leaves all as it was.
+        standing::stand(folder, "test", &[both[1].clone()]).unwrap();
+        assert_eq!((rules().len(), routes().len()), (before.0.len(), 1));
+        let impossible = Change::Route(Route::to(net("10.9.0.0/16")).through("nowhere"));
+        let refused = standing::stand(folder, "test", &[rule_to(IpVersion::V4), impossible]);
+        assert!(refused.is_err());
+        assert_eq!((rules().len(), routes().len()), (before.0.len(), 1));
+        // Those of a living process are not abandoned.
+        let (log, _) = UndoLog::open(folder, "test").unwrap();
+        assert!(standing::lift_abandoned(folder).unwrap().is_empty());
+        drop(log);
+        let lifted = standing::lift_abandoned(folder).unwrap();
+        assert_eq!((lifted.len(), lifted[0].undone), (1, 1));
+        assert_eq!((rules(), routes()), before);
+        assert_eq!(standing::lift(folder, "test").unwrap(), 0);
+    });
+}
+
+/// A log of a process that runs for months does not grow without end.
+#[test]
+fn a_long_log_is_shortened() {
+    in_new_namespace(|folder| {
+        let (mut log, _) = UndoLog::open(folder, "test").unwrap();
+        let route = Route::to(net("10.3.0.0/16")).through("lo");
+        let rule = |mark| Rule {
+            mark: Some(mark),
+            ..Rule::to_table(IpVersion::V4, 100)
+        };
+        log.netlink().set_up("lo").unwrap();
+        log.add_route(&route).unwrap();
+        for mark in 1..600 {
+            log.add_rule(&rule(mark)).unwrap();
+            log.take_step(&UndoStep::RemoveRule { rule: rule(mark) })
+                .unwrap();
+        }
+        let lines = fs::read_to_string(undo_file(folder))
+            .unwrap()
+            .lines()
+            .count();
+        assert!(lines < 600, "{lines}");
+        assert_eq!(log.steps().count(), 1);
+        log.add_rule(&rule(1)).unwrap();
+        crash(log, &undo_file(folder));
+        let (log, recoveries) = UndoLog::open(folder, "test").unwrap();
+        assert_eq!((recoveries[0].undone, recoveries[0].warnings.len()), (2, 0));
+        log.undo().unwrap();
     });
 }

@@ -68,6 +68,9 @@ fn drain<H: DrivenHost>(host: &mut H, device: &mut impl PacketDevice, work: &mut
                 if let Some(sockets) = work.sockets.as_mut().filter(|_| is_up) {
                     sockets.examine_former();
                 }
+                if let Some(detour) = &work.detour {
+                    detour.follow(&event.kind);
+                }
                 work.events.push(event);
             }
         }

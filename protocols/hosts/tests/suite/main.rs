@@ -5,6 +5,7 @@ mod budgets;
 mod causes;
 mod changes;
 mod conformance;
+mod detour;
 mod faults;
 mod handoff;
 mod held_senders;

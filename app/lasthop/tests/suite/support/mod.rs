@@ -217,6 +217,13 @@ impl Hosts {
         Daemon(Process::start(command, part, self.folder.path(), Some(host)).unwrap())
     }
 
+    /// The same, and waits until it answers.
+    pub(crate) fn start_until_ready(&self, part: &str) -> Daemon {
+        let daemon = self.start(part);
+        self.wait_until("the daemon answers", || !self.status(part).is_null());
+        daemon
+    }
+
     /// What `lasthop status --json` says of that daemon; null if nobody answers.
     pub(crate) fn status(&self, name: &str) -> Value {
         let state = self.folder.path().join("state");

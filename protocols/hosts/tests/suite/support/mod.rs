@@ -120,6 +120,8 @@ struct Setting {
     /// True if the mobile host keeps no timers for streams.
     lean: bool,
     bearer_mtu: hosts::BearerMtu,
+    /// True if flows of the mobile host may go around the hop.
+    detours: bool,
 }
 
 impl Setting {
@@ -133,6 +135,7 @@ impl Setting {
             split: [SplitTerms::Never; 2],
             lean: false,
             bearer_mtu: paths::usual(),
+            detours: false,
         }
     }
 }
@@ -152,6 +155,7 @@ fn host(index: usize, setting: Setting) -> Host {
     let role = [Role::Mobile, Role::Gateway][index];
     let config = Config {
         bearer_mtu: setting.bearer_mtu,
+        detours: setting.detours && index == MOBILE,
         streams: Some(StreamLimits {
             receive_buffer: None,
             connections: 512,
@@ -181,6 +185,15 @@ impl Pair {
             ..Setting::usual(seed)
         };
         Self::with(link, setting)
+    }
+
+    /// A pair over a named link whose mobile host may lead flows around the hop.
+    pub(crate) fn with_detours(link: &str, seed: u64) -> Self {
+        let setting = Setting {
+            detours: true,
+            ..Setting::usual(seed)
+        };
+        Self::with(Link::named(link).expect("a link"), setting)
     }
 
     /// A pair over `link` whose mobile and gateway have these terms for TCP.
