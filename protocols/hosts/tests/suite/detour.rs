@@ -26,7 +26,7 @@ fn is_turn(kind: &EventKind) -> bool {
 #[test]
 fn a_long_fade_is_left_and_a_short_one_is_not() {
     let mut pair = Pair::with_detours("l2-clean", 3);
-    pair.add(Traffic::bulk(1));
+    pair.add(Traffic::upload(1));
     pair.run_for(SECOND * 5);
     for (length, turned) in [(10, 0), (60, 2)] {
         pair.blackout = pair.now..pair.now + SECOND * length;
@@ -43,19 +43,23 @@ fn a_long_fade_is_left_and_a_short_one_is_not() {
 }
 
 #[test]
-fn an_idle_hop_stays_and_a_gateway_that_leaves_is_left_soon() {
+fn an_idle_hop_stays_and_a_gateway_whose_host_refuses_is_left_soon() {
     let mut pair = Pair::with_detours("l2-clean", 4);
     pair.run_for(SECOND * 400);
     assert_eq!(turns(&pair), []);
-    let left = pair.now;
-    pair.input(GATEWAY, Input::Leave);
-    pair.blackout = left + SECOND / 2..left + SECOND * 20;
+    pair.add(Traffic::upload(1));
+    pair.run_for(SECOND * 5);
+    pair.blackout = pair.now..pair.now + SECOND * 20;
+    let (begin, end) = (pair.blackout.start, pair.blackout.end);
+    pair.run_for(SECOND * 2);
+    let gateway = pair.address(GATEWAY);
+    pair.input(MOBILE, Input::PortRefused(gateway));
     pair.run_for(SECOND * 60);
     let turns = turns(&pair);
-    assert_eq!(
-        turns.iter().map(|turn| turn.1).collect::<Vec<_>>(),
-        [true, false]
-    );
-    let waited = turns[0].0.since(left);
-    assert!(waited >= SECOND * 3 && waited < SECOND * 4, "{waited}");
+    let [(around, true), (across, false)] = turns[..] else {
+        panic!("{turns:?}");
+    };
+    let waited = around.since(begin);
+    assert!(waited >= SECOND * 3 && waited < SECOND * 5, "{waited}");
+    assert!(across > end && across.since(end) < SECOND * 5);
 }
