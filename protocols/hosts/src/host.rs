@@ -74,10 +74,16 @@ pub struct Host {
     pub(crate) leases: Option<Leases>,
     pub(crate) outputs: VecDeque<Output>,
     pub(crate) counts: Counts,
+    pub(crate) mobile: MobileSide,
+}
+
+/// State of a mobile host, which a gateway does not use.
+#[derive(Debug, Default)]
+pub(crate) struct MobileSide {
+    /// True if it has begun to connect.
+    begun: bool,
     /// The way of new flows, if it is chosen here.
     pub(crate) detour: Option<Detour>,
-    /// True if a mobile host has begun to connect.
-    begun: bool,
 }
 
 /// Counters of what went nowhere; see [`Status`](crate::Status).
@@ -124,8 +130,10 @@ impl Host {
             },
             outputs: VecDeque::new(),
             counts: Counts::default(),
-            detour: config.detours.then(Detour::new),
-            begun: false,
+            mobile: MobileSide {
+                begun: false,
+                detour: config.detours.then(Detour::new),
+            },
         };
         for peer in config.peers {
             let name = peer.name.clone();
@@ -144,8 +152,8 @@ impl Host {
     fn wall(&mut self, now: Instant, wall: u64) {
         self.endpoint
             .set_wall_clock_at_origin(wall.saturating_sub(now.as_nanos()));
-        if self.role == Role::Mobile && !self.begun {
-            self.begun = true;
+        if self.role == Role::Mobile && !self.mobile.begun {
+            self.mobile.begun = true;
             for (_, peer) in self.peers.iter() {
                 // Only a responder or an unknown peer is refused, and these peers are neither.
                 let _ = self.endpoint.connect(now, peer.id);
@@ -458,7 +466,7 @@ impl Machine for Host {
         let own = machine::earlier(own, self.agenda.challenges.first());
         let split = self.splitter.as_ref().and_then(Splitter::poll_timeout);
         let own = machine::earlier(own, split);
-        let own = machine::earlier(own, self.detour.as_ref().and_then(Detour::due));
+        let own = machine::earlier(own, self.mobile.detour.as_ref().and_then(Detour::due));
         machine::earlier(own, associations)
     }
 }

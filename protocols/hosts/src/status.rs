@@ -79,6 +79,7 @@ impl Host {
             memory,
             memory_most,
             around_for: self
+                .mobile
                 .detour
                 .as_ref()
                 .and_then(Detour::around_since)

@@ -84,23 +84,14 @@ impl Daemon {
         self,
         network: impl FnOnce(&mut UndoLog, &str) -> Result<(), UndoError>,
     ) -> Result<(), Failure> {
-        let peers: Vec<_> = self
-            .host
-            .peers
-            .iter()
-            .map(|peer| peer.name.clone())
-            .collect();
+        let peers = self.host.peers.iter().map(|peer| peer.name.clone());
+        let peers: Vec<_> = peers.collect();
         let bearer = self.bearer;
         let config = hosts::Config {
             split: self.split.as_ref().map(split::Plan::config),
             ..self.host
         };
-        let twin = Twin::of(&config);
-        let entropy: Box<dyn Entropy> = match &twin {
-            Some(twin) => twin.draws.record(entropy::fill),
-            None => Box::new(entropy::fill),
-        };
-        let host = Host::new(config, entropy).map_err(Failure::setting)?;
+        let (host, twin) = make_host(config)?;
         let resolves_names = self.elsewhere.iter().any(Place::is_name);
         let needs = Needs::of(self.user.as_deref(), self.split.as_ref(), resolves_names)?;
         // From here on a signal waits for the event loop, so nothing is left half done.
@@ -124,17 +115,12 @@ impl Daemon {
         let here = bearer.local_address();
         let supervisor = supervisor()?;
         let sockets = vec![socket.clone(), socket.with_extension(signals::ENDING)];
-        let (split, source) = (splitting.as_ref(), self.reload.source());
-        let detour = self.detour.map(|detour| Detour {
-            inner_link: link.clone(),
-            ..detour
-        });
-        let may_leave = detour.is_some();
+        let may_leave = self.detour.is_some();
         let duties = Duties {
             sockets,
-            splitting: split,
-            detour,
-            source,
+            splitting: splitting.as_ref(),
+            detour: self.detour,
+            source: self.reload.source(),
             link: &link,
         };
         let keeper = Keeper::start(undo, duties)?;
@@ -163,6 +149,17 @@ impl Daemon {
             Some(twin) => twin.compare(&drive(&self.name, Recorder::new(host), ports, keeper)?),
         }
     }
+}
+
+/// Returns the host, and the twin on which its run is replayed, if that is requested.
+fn make_host(config: hosts::Config) -> Result<(Host, Option<Twin>), Failure> {
+    let twin = Twin::of(&config);
+    let entropy: Box<dyn Entropy> = match &twin {
+        Some(twin) => twin.draws.record(entropy::fill),
+        None => Box::new(entropy::fill),
+    };
+    let host = Host::new(config, entropy).map_err(Failure::setting)?;
+    Ok((host, twin))
 }
 
 fn detach_log() -> Result<(), Failure> {

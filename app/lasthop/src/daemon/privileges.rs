@@ -110,6 +110,10 @@ impl Keeper {
             source,
             link,
         } = duties;
+        let detour = detour.map(|detour| Detour {
+            inner_link: link.into(),
+            ..detour
+        });
         let path = source.path();
         let configuration = std::path::absolute(path).unwrap_or_else(|_| path.into());
         let peers = peers_folder(source)?;

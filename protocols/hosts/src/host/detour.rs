@@ -9,7 +9,8 @@ use crate::detour::{HopSight, Turn};
 impl Host {
     /// Announces a turn of new flows to the other way, if one is due.
     pub(crate) fn choose_way(&mut self, now: Instant) {
-        let Some(detour) = self.detour.as_mut().filter(|_| self.begun) else {
+        let begun = self.mobile.begun;
+        let Some(detour) = self.mobile.detour.as_mut().filter(|_| begun) else {
             return;
         };
         // A mobile host has one gateway.

@@ -84,7 +84,7 @@ impl Host {
         self.agenda.note(index, &peer.association);
         self.peers.insert(peer);
         self.occupy(now, index, scope);
-        if self.begun {
+        if self.mobile.begun {
             // Only a mobile host initiates.
             let _ = self.endpoint.connect(now, id);
         }

@@ -11,7 +11,7 @@ const SECOND: Duration = Duration::from_secs(1);
 fn turns(pair: &Pair) -> Vec<(Instant, bool)> {
     let turn = |(at, host, kind): &(Instant, usize, EventKind)| {
         assert!(*host == MOBILE || !is_turn(kind));
-        is_turn(kind).then(|| (*at, matches!(kind, EventKind::DetourBegan { .. })))
+        is_turn(kind).then_some((*at, matches!(kind, EventKind::DetourBegan { .. })))
     };
     pair.events.iter().filter_map(turn).collect()
 }

@@ -187,15 +187,6 @@ impl Pair {
         Self::with(link, setting)
     }
 
-    /// A pair over a named link whose mobile host may lead flows around the hop.
-    pub(crate) fn with_detours(link: &str, seed: u64) -> Self {
-        let setting = Setting {
-            detours: true,
-            ..Setting::usual(seed)
-        };
-        Self::with(Link::named(link).expect("a link"), setting)
-    }
-
     /// A pair over `link` whose mobile and gateway have these terms for TCP.
     pub(crate) fn on_terms(link: Link, seed: u64, tcp: [TcpTerms; 2]) -> Self {
         let setting = Setting {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use channel::Link;
 use units::Instant;
 use wire::address::HopAddress;
 use wire::packet::PacketBuffer;
 
-use super::{GATEWAY, MOBILE, Pair};
+use super::{GATEWAY, MOBILE, Pair, Setting};
 
 /// Returns the address from which a copy of the next datagram comes, if there is one.
 pub(crate) type Copies = Box<dyn FnMut() -> Option<HopAddress>>;
@@ -91,5 +92,16 @@ impl Pair {
         let from = copies()?;
         *self.place.copied.entry(from).or_default() += buffer.len() as u64;
         Some(from)
+    }
+}
+
+impl Pair {
+    /// A pair over a named link whose mobile host may lead flows around the hop.
+    pub(crate) fn with_detours(link: &str, seed: u64) -> Self {
+        let setting = Setting {
+            detours: true,
+            ..Setting::usual(seed)
+        };
+        Self::with(Link::named(link).expect("a link"), setting)
     }
 }
