@@ -154,6 +154,11 @@ impl Reference {
         }
     }
 
+    /// Returns true if the server has a fault.
+    pub fn is_faulty(&self) -> bool {
+        self.is_faulty
+    }
+
     /// Records that the server has refused a write to a file: each opening of it must get the error (R8).
     pub fn owe(&mut self, file: usize) {
         let openings = self.open.iter_mut().filter(|opening| opening.file == file);

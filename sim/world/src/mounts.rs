@@ -1,6 +1,6 @@
 //! A server of files at the fixed host, the mounts of the mobile hosts, and the programs on them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use files::ServerLimits;
 use fileserver::{Fault, Faults, Server};
@@ -68,8 +68,11 @@ pub(crate) struct Mount {
     pub(crate) programs: Programs,
     pub(crate) reference: Reference,
     pub(crate) port: u16,
-    /// File of each WRITE and COMMIT without a reply, by its transaction number.
-    pub(crate) writing: BTreeMap<u32, FileHandle>,
+    /// Calls without a reply, by their transaction numbers: each WRITE and COMMIT with its file.
+    unanswered: BTreeMap<u32, Option<FileHandle>>,
+    /// Those of them that were sent before the server's last fault ended. Their answers may still show it, also to a
+    /// request that began later and waits for the same block.
+    from_fault: BTreeSet<u32>,
     /// True if the server had a fault since the mount was made.
     pub(crate) was_faulty: bool,
 }
@@ -102,7 +105,8 @@ impl Mount {
             programs: Programs::new(mobile),
             reference: Reference::new(&format!("{directory}/")),
             port: FIRST_PORT + life,
-            writing: BTreeMap::new(),
+            unanswered: BTreeMap::new(),
+            from_fault: BTreeSet::new(),
             was_faulty: false,
         }
     }
@@ -113,12 +117,10 @@ impl Mount {
             return;
         };
         let writes = [Procedure::Write, Procedure::Commit].map(rpc::message::Procedure::from);
-        if writes.contains(&call.procedure)
-            && let Ok(file) =
-                FileHandle::read("file", &mut Reader::new(call.arguments), &Limits::USUAL)
-        {
-            self.writing.insert(call.xid, file);
-        }
+        let file = writes.contains(&call.procedure).then(|| {
+            FileHandle::read("file", &mut Reader::new(call.arguments), &Limits::USUAL).ok()
+        });
+        self.unanswered.insert(call.xid, file.flatten());
     }
 
     /// Records a reply that the host gets: openings must be told of a refused write.
@@ -129,12 +131,49 @@ impl Mount {
         let status = reply
             .outcome
             .map(|results| Reader::new(results).u32("status"));
-        if let Some(file) = self.writing.remove(&reply.xid)
+        if let Some(Some(file)) = self.unanswered.remove(&reply.xid)
             && let Ok(Ok(status)) = status
             && ![0, Status::TryLater as u32].contains(&status)
         {
             self.reference.owe_handle(server, file);
         }
+    }
+
+    /// Records that the host has handled a reply. The server's fault is over for it with the last one that was called
+    /// for before its end.
+    pub(crate) fn handled(&mut self, message: &[u8]) {
+        if let Ok(reply) = Reply::parse(message)
+            && self.from_fault.remove(&reply.xid)
+            && self.from_fault.is_empty()
+        {
+            self.reference.set_faulty(false);
+        }
+    }
+
+    /// Records that the server has a fault from now on, or none.
+    fn set_faulty(&mut self, is_faulty: bool) {
+        self.was_faulty |= is_faulty;
+        self.from_fault.clear();
+        if !is_faulty && self.reference.is_faulty() {
+            self.from_fault.extend(self.unanswered.keys());
+        }
+        if is_faulty || self.from_fault.is_empty() {
+            self.reference.set_faulty(is_faulty);
+        }
+    }
+
+    /// Records that no request waits for a call from before the end of the server's last fault.
+    pub(crate) fn has_answers(&mut self) {
+        if !std::mem::take(&mut self.from_fault).is_empty() {
+            self.reference.set_faulty(false);
+        }
+    }
+
+    /// Replaces the host by a new one with its own port; the calls of the old one get no replies.
+    pub(crate) fn replace(&mut self, new: Self, is_faulty: bool) {
+        (self.host, self.port) = (new.host, new.port);
+        self.unanswered.clear();
+        self.set_faulty(is_faulty);
     }
 }
 
@@ -167,7 +206,9 @@ impl Files {
     /// Returns the next life of a mobile host's mount.
     pub(crate) fn make(&mut self, mobile: usize) -> Mount {
         self.lives += 1;
-        Mount::new(&mut self.server, mobile, self.lives)
+        let mut mount = Mount::new(&mut self.server, mobile, self.lives);
+        mount.set_faulty(self.is_faulty);
+        mount
     }
 
     /// Returns the time at which something must happen.
@@ -184,8 +225,7 @@ impl Files {
     pub(crate) fn set_faulty(&mut self, is_faulty: bool) {
         self.is_faulty = is_faulty;
         for mount in self.mounts.values_mut() {
-            mount.reference.set_faulty(is_faulty);
-            mount.was_faulty |= is_faulty;
+            mount.set_faulty(is_faulty);
         }
     }
 

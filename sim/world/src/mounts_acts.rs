@@ -12,7 +12,7 @@ use wire::packet::{Packet, PacketBuffer};
 
 use crate::Step;
 use crate::flow::FIXED;
-use crate::mounts::Files;
+use crate::mounts::{Files, Mount};
 use crate::process::Identity;
 use crate::world::{Event, World};
 
@@ -78,9 +78,7 @@ impl World {
             return;
         };
         if !files.mounts.contains_key(&number) {
-            let mut mount = files.make(number);
-            mount.reference.set_faulty(files.is_faulty);
-            mount.was_faulty = files.is_faulty;
+            let mount = files.make(number);
             files.mounts.insert(number, mount);
         }
         let mount = files.mounts.get_mut(&number).expect("it was made");
@@ -100,7 +98,12 @@ impl World {
             return;
         }
         let new = files.make(number);
-        let Files { server, mounts, .. } = &mut **files;
+        let Files {
+            server,
+            mounts,
+            is_faulty,
+            ..
+        } = &mut **files;
         let mount = mounts.get_mut(&number).expect("it is there");
         let (host, reference) = (&mut mount.host, &mut mount.reference);
         let mut ground = Ground {
@@ -110,8 +113,7 @@ impl World {
             server,
         };
         mount.programs.kill(&mut ground);
-        (mount.host, mount.port) = (new.host, new.port);
-        mount.writing.clear();
+        mount.replace(new, *is_faulty);
     }
 
     /// Replaces a file at the server: the old handle is stale, and who has it must not change the new file.
@@ -230,10 +232,19 @@ impl World {
             && process < 1 + usize::from(self.setting.has_standby) + self.setting.mobiles
         {
             mount.received(&files.server, &message);
-            mount.host.receive(now, files::Input::Received(message));
+            mount
+                .host
+                .receive(now, files::Input::Received(message.clone()));
             self.with_programs(mobile, Programs::go_on);
+            if let Some(mount) = self.mount(mobile) {
+                mount.handled(&message);
+            }
         }
         true
+    }
+
+    fn mount(&mut self, mobile: usize) -> Option<&mut Mount> {
+        self.files.as_mut()?.mounts.get_mut(&mobile)
     }
 
     /// Sends the replies of the server.

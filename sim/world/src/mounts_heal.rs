@@ -4,6 +4,7 @@ use programs::Action;
 use units::Duration;
 
 use crate::acts::HEALING;
+use crate::mounts::Mount;
 use crate::oracle::Violation;
 use crate::world::World;
 
@@ -18,6 +19,11 @@ impl World {
         let mobiles = self.files.iter().flat_map(|files| files.mounts.keys());
         let mobiles: Vec<_> = mobiles.copied().collect();
         self.await_programs(&mobiles)?;
+        let mounts = self
+            .files
+            .iter_mut()
+            .flat_map(|files| files.mounts.values_mut());
+        mounts.for_each(Mount::has_answers);
         for mobile in &mobiles {
             for open in 0..self.open_files(*mobile) {
                 for _ in 0..=FAILURES {
