@@ -36,6 +36,17 @@ pub struct Air {
     learned_at: Option<Instant>,
 }
 
+/// Permission to send on an air that others use too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grant {
+    /// Number of bytes that may be sent.
+    pub bytes: Bytes,
+    /// The rate of the air, if it is known.
+    pub rate: Option<BitRate>,
+    /// True if nobody has used the air for some time since the last grant: less arrived meanwhile than it can carry.
+    pub was_idle: bool,
+}
+
 /// The rule for when frames leave.
 #[derive(Debug)]
 enum SendingRule {
@@ -91,11 +102,14 @@ impl Air {
         }
     }
 
-    /// Opens an air [in turns](Self::in_turns) for some bytes; `rate` is that of the air, if it is known.
-    pub fn begin_turn(&mut self, bytes: Bytes, rate: Option<BitRate>) {
+    /// Opens an air [in turns](Self::in_turns).
+    pub fn begin_turn(&mut self, now: Instant, grant: Grant) {
         if let SendingRule::Turns(turns) = &mut self.law {
-            turns.content = Some(bytes);
-            turns.rate = rate.or(turns.rate);
+            turns.content = Some(grant.bytes);
+            turns.rate = grant.rate.or(turns.rate);
+            if grant.was_idle {
+                turns.estimate.resumes(now);
+            }
         }
     }
 
@@ -115,10 +129,13 @@ impl Air {
 
     /// Records a change of the path: bytes in flight on the former one no longer count, and delays are measured anew.
     pub fn path_changed(&mut self) {
-        if let SendingRule::Window(window) = &mut self.law {
-            window.forgiven += window.outstanding;
-            window.set_outstanding(0);
-            window.control.path_changed();
+        match &mut self.law {
+            SendingRule::Window(window) => {
+                window.forgiven += window.outstanding;
+                window.set_outstanding(0);
+                window.control.path_changed();
+            }
+            SendingRule::Turns(turns) => turns.estimate.path_changed(),
         }
     }
 

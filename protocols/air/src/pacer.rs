@@ -19,6 +19,11 @@ impl Pacer {
         self.free_at
     }
 
+    /// Returns true if the air has been free for longer than a late driver can make up for.
+    pub fn is_idle(&self, now: Instant) -> bool {
+        now.since(self.free_at) > CATCH_UP
+    }
+
     /// Returns the number of bytes that may be sent now, at `rate`; `None` while the air is busy.
     pub fn grant(&self, now: Instant, rate: BitRate) -> Option<Bytes> {
         let late = now.since(self.free_at).as_nanos().min(CATCH_UP.as_nanos());

@@ -25,8 +25,9 @@ pub struct SharedAir {
     halved: Instant,
     /// True if the scheduler was notified that the air is free, and has not used it.
     offered: bool,
-    /// Number of bytes sent so far.
+    /// Number of bytes sent so far, and when the air was last idle.
     used: u64,
+    idle_at: u64,
     /// Places of the destinations in `lines`, which are their numbers in the scheduler.
     places: BTreeMap<usize, usize>,
     lines: Vec<DestinationState>,
@@ -69,6 +70,8 @@ pub struct Turn {
     pub bytes: Bytes,
     /// Number of bytes sent to others since its last turn.
     pub elsewhere: Bytes,
+    /// True if the air was idle at some time since its last turn.
+    pub was_idle: bool,
 }
 
 impl DestinationState {
@@ -109,6 +112,7 @@ impl SharedAir {
             halved: Instant::ZERO,
             offered: false,
             used: 0,
+            idle_at: 0,
             places: BTreeMap::new(),
             lines: Vec::new(),
             free: Vec::new(),
@@ -245,17 +249,27 @@ impl SharedAir {
             }
         };
         self.offered = false;
+        self.note_idleness(now);
         let line = self.lines.get_mut(usize::from(destination.0))?;
-        let elsewhere = Bytes::new(self.used - std::mem::replace(&mut line.seen, self.used));
+        let seen = std::mem::replace(&mut line.seen, self.used);
         Some(Turn {
             destination: line.number,
             bytes,
-            elsewhere,
+            elsewhere: Bytes::new(self.used - seen),
+            was_idle: self.idle_at >= seen,
         })
+    }
+
+    /// Notes if the air was free and nobody used it, before something is sent now.
+    fn note_idleness(&mut self, now: Instant) {
+        if self.pacer.is_idle(now) {
+            self.idle_at = self.used;
+        }
     }
 
     /// Records that `bytes` were sent to a destination, on an air of this rate.
     pub fn spent(&mut self, now: Instant, destination: usize, bytes: Bytes, rate: BitRate) {
+        self.note_idleness(now);
         self.pacer.spent(now, bytes, rate);
         self.used += bytes.get();
         let Some(place) = self.place(destination) else {

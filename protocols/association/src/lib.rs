@@ -20,7 +20,7 @@ mod vocabulary;
 
 use std::collections::VecDeque;
 
-use air::Air;
+use air::{Air, Grant};
 use arq::{Arq, COMMON_FLOW, Config, StallGuard};
 pub use arq::{LinkEvent, PathNews};
 pub use flows::FlowLimits;
@@ -61,12 +61,7 @@ pub enum Input {
     /// True if frames can be sent at all, as at the start; without a link everything waits.
     Link(bool),
     /// Shared air only: this association may send on it now.
-    AirFree {
-        /// Number of bytes that it may send.
-        bytes: Bytes,
-        /// The rate of the air, if it is known.
-        rate: Option<BitRate>,
-    },
+    AirFree(Grant),
     /// Shared air only: one frame may be sent that carries only an acknowledgement.
     AcknowledgementFree,
     /// Shared air only: others have used it for this many bytes.
@@ -445,7 +440,7 @@ impl Machine for Association {
             }
             Input::Streams(input) => self.tell_streams(now, streams::Input::Asked(input)),
             Input::Link(linked) => self.link(now, linked),
-            Input::AirFree { bytes, rate } => self.air.begin_turn(bytes, rate),
+            Input::AirFree(grant) => self.air.begin_turn(now, grant),
             Input::AcknowledgementFree => self.air.begin_acknowledgement(),
             Input::Elsewhere(bytes) => self.arq.handle_input(now, arq::Input::Elsewhere(bytes)),
             Input::Path(news) => {

@@ -41,6 +41,8 @@ on_each_air! {
     it_outlives_a_rest
     a_trickle_does_not_lower_it
     a_few_late_frames_do_not_end_the_start
+    a_little_traffic_leaves_no_rate_that_is_too_low
+    a_rest_of_hours_hides_no_slow_hop
 }
 
 fn megabits(count: u64) -> BitRate {
@@ -289,4 +291,45 @@ fn a_silence_after_a_rest_is_probed_to_its_end() {
             hop.air.spent(now, frame);
         }
     }
+}
+
+/// Longer frames take longer on a slow hop, which is no queue; and what comes now and then shows no rate.
+fn a_little_traffic_leaves_no_rate_that_is_too_low(in_turns: bool) {
+    let rate = BitRate::from_kilobits(64);
+    let mut hop = Hop::new(in_turns, rate, Duration::from_millis(300), 6);
+    for length in 1..=12 {
+        hop.frame = Bytes::new(length * 75);
+        hop.run(SECOND, SECOND / 2);
+    }
+    let pace = hop.air.pace();
+    assert!(pace >= rate.scaled(3, 4), "{pace} of {rate}");
+}
+
+/// The clock of the other end wraps: after more than 36 minutes, its times seem to lie before the last ones.
+fn a_rest_of_hours_hides_no_slow_hop(in_turns: bool) {
+    for minutes in [40, 70] {
+        let rate = BitRate::from_kilobits(64);
+        let mut hop = Hop::new(in_turns, rate, Duration::from_millis(5), 7);
+        hop.frame = Bytes::new(100);
+        hop.run(SECOND * 3, SECOND / 4);
+        hop.run(SECOND * 60 * minutes, SECOND * 60 * minutes);
+        hop.frame = Bytes::new(1_514);
+        hop.run(SECOND * 20, Hop::BUSY);
+        let off = off(hop.air.rate(), rate);
+        assert!(off <= 60, "{} after {minutes} min", hop.air.rate());
+    }
+}
+
+/// It fills its queue, which takes longer to drain than the smallest delay is remembered.
+#[test]
+fn a_shared_air_that_becomes_very_slow_is_found_out() {
+    let mut hop = Hop::new(true, megabits(1), Duration::from_millis(5), 8);
+    hop.run(SECOND * 12, Hop::BUSY);
+    hop.stall(SECOND * 12);
+    hop.rate = BitRate::from_kilobits(20);
+    hop.run(SECOND * 120, Hop::BUSY);
+    hop.worst = Duration::ZERO;
+    hop.run(SECOND * 20, Hop::BUSY);
+    let bound = hop.rate.time_for(hop.frame) * 8;
+    assert!(hop.worst < bound, "{} in the queue", hop.worst);
 }

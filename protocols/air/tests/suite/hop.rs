@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
-use air::{Air, Pacer};
+use air::{Air, Grant, Pacer};
 use arq::Sample;
 use machine::RandomStream;
 use units::{BitRate, Bytes, Duration, Instant, Probability};
@@ -80,7 +80,12 @@ impl PacedAir {
     pub(crate) fn grant(&mut self, now: Instant) -> Option<Bytes> {
         if let Some(pacer) = &self.pacer {
             let bytes = pacer.grant(now, self.air.pace())?;
-            self.air.begin_turn(bytes, None);
+            let grant = Grant {
+                bytes,
+                rate: None,
+                was_idle: pacer.is_idle(now),
+            };
+            self.air.begin_turn(now, grant);
         }
         let granted = self.air.grant(now);
         self.air.end_turn();

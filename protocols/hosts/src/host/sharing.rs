@@ -1,5 +1,6 @@
 //! Turns of the peers on an air that they share.
 
+use air::Grant;
 use association::Input as Associated;
 use machine::Machine;
 use units::{BitRate, Bytes, Instant};
@@ -28,10 +29,11 @@ impl Host {
             if turn.elsewhere > Bytes::ZERO {
                 self.tell(now, index, Associated::Elsewhere(turn.elsewhere));
             }
-            let free = Associated::AirFree {
+            let free = Associated::AirFree(Grant {
                 bytes: turn.bytes,
                 rate: self.known_rate(),
-            };
+                was_idle: turn.was_idle,
+            });
             let sent = self.grant(now, index, free, rate);
             let (Some(sharing), Some(peer)) = (&mut self.sharing, self.peers.get(index)) else {
                 break;
