@@ -94,8 +94,10 @@ impl Host {
         arrival: Arrival,
     ) -> Option<usize> {
         let index = self.peers.index_of(peer)?;
-        // A handshake message proves no new address, and a refusal leads to no keys that could.
-        let is_found = is_data || self.peers[index].endpoint == Some(arrival.from);
+        // A handshake message proves no new address, and a refusal leads to no keys that could. Nor do former keys: the
+        // peer may not have got anything under the present ones.
+        let is_known = self.peers[index].endpoint == Some(arrival.from);
+        let is_found = is_known || (is_data && arrival.newest);
         self.heard(now, index, is_found);
         self.locate(now, index, arrival);
         Some(index)
