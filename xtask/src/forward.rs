@@ -1,5 +1,4 @@
-//! `cargo xtask bench`, `cargo xtask soak` and `cargo xtask planted`: commands of the crate `bench`, which is built on
-//! demand.
+//! `cargo xtask bench`, `browser`, `soak` and `planted`: commands of the crate `bench`, which is built on demand.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;

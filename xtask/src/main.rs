@@ -38,6 +38,9 @@ enum Command {
     /// Measure: transfers over emulated links, tunnels without loss, the emulator itself.
     #[command(disable_help_flag = true)]
     Bench(forward::Options),
+    /// Show the page of `lasthop web` to a headless Chromium, and check what it makes of it.
+    #[command(disable_help_flag = true)]
+    Browser(forward::Options),
     /// Look for faults with chance, for minutes or hours.
     #[command(disable_help_flag = true)]
     Soak(forward::Options),
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Check(options) => check::run(&options),
         Command::Bench(options) => forward::run("bench", &options),
+        Command::Browser(options) => forward::run("browser", &options),
         Command::Soak(options) => forward::run("soak", &options),
         Command::Mutants(options) => mutants::run(&options),
         Command::FirstFailure(options) => mutants::first::run(&options),

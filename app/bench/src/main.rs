@@ -1,10 +1,12 @@
-//! The benches (the figures of `docs/performance.md`) and the soaks, run by `cargo xtask bench` and `cargo xtask soak`.
+//! The benches (the figures of `docs/performance.md`), the soaks, and the test of the page, run by `cargo xtask bench`,
+//! `soak` and `browser`.
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 mod bench;
+mod browser;
 mod failure;
 mod hop;
 mod planted;
@@ -21,6 +23,8 @@ struct Arguments {
 enum Command {
     /// Measure transfers over emulated links, tunnels without loss, and the emulator itself.
     Bench(bench::Options),
+    /// Show the page of `lasthop web` to a browser, and check what it makes of it.
+    Browser(browser::Options),
     /// Search for faults by random tests, for minutes or hours.
     Soak(soak::Options),
     /// Plant bugs one by one, and check that each is found.
@@ -30,6 +34,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Bench(options) => bench::run(&options),
+        Command::Browser(options) => browser::run(&options),
         Command::Soak(options) => soak::run(&options),
         Command::Planted(options) => planted::run(&options),
     };

@@ -42,7 +42,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 }
 
 /// Creates the folder of all files, in memory that only this process sees.
-fn folder() -> Result<&'static Path, Failure> {
+pub(crate) fn folder() -> Result<&'static Path, Failure> {
     let folder = Path::new("/mnt/soak");
     fs::create_dir_all(folder).map_err(rig::Failure::file("make", folder))?;
     Ok(folder)

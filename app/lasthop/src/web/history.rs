@@ -24,6 +24,8 @@ pub(super) struct Sample {
     pub(super) lost: u16,
     /// Share of the time in a fade, in percent.
     pub(super) faded: u8,
+    /// Number of fades that ended.
+    pub(super) fades: u8,
 }
 
 /// The counters of one answer.
@@ -33,6 +35,9 @@ struct Counters {
     received: u64,
     frames: u64,
     lost: u64,
+    fades: u64,
+    /// Time in fades, also in the present one. An end may show that a fade was shorter than it seemed: then this waits
+    /// until the sum has caught up.
     faded: Duration,
 }
 
@@ -45,6 +50,7 @@ impl Counters {
             received: received.bytes,
             frames: sent.frames + received.frames + received.frames_missed,
             lost: sent.frames_lost + received.frames_missed,
+            fades: sent.fades,
             faded: Duration::from_nanos(faded),
         }
     }
@@ -66,6 +72,7 @@ impl Counters {
             received: rate(self.received, before.received)?,
             lost: lost.checked_div(frames).unwrap_or(0) as u16,
             faded: faded as u8,
+            fades: u8::try_from(self.fades.saturating_sub(before.fades)).unwrap_or(u8::MAX),
         })
     }
 }
@@ -125,10 +132,13 @@ impl History {
     }
 
     fn add_peer(&mut self, peer: &PeerStatus, passed: Duration) {
-        let (counters, answer) = (Counters::of(peer), self.answers);
+        let (mut counters, answer) = (Counters::of(peer), self.answers);
         if let Some(series) = self.peers.get_mut(&peer.name) {
             let is_next = series.answer + 1 == answer;
             let sample = counters.since(&series.counters, passed);
+            if sample.is_some() {
+                counters.faded = counters.faded.max(series.counters.faded);
+            }
             series.samples.push_back(sample.filter(|_| is_next));
             (series.answer, series.counters) = (answer, counters);
         } else if self.peers.len() < PEERS {

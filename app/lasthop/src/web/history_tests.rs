@@ -34,16 +34,31 @@ fn samples_are_what_came_between_two_answers() {
         received: 250,
         lost: 2_500,
         faded: 50,
+        fades: 0,
     };
     assert_eq!(samples(&history, &peer.name, 0), [None, Some(sample)]);
     assert_eq!(samples(&history, &peer.name, 1), [Some(sample)]);
     assert_eq!(history.times(1).collect::<Vec<_>>(), [2 * SECOND]);
     // The fade ends, and counts once.
+    peer.hop.stats.sent.fades += 1;
     peer.hop.stats.sent.faded += units::Duration::from_millis(1_500);
     peer.hop.fading_for = units::Duration::ZERO;
     history.add(start + 3 * SECOND, std::slice::from_ref(&peer));
     let last = samples(&history, &peer.name, 2)[0].unwrap();
-    assert_eq!((last.sent, last.faded), (0, 50));
+    assert_eq!((last.sent, last.faded, last.fades), (0, 50, 1));
+    // The next one seems longer than it was at its end, by half a second; so the rest is counted later.
+    let mut add = |second: u32, fading_for, faded| {
+        peer.hop.fading_for = units::Duration::from_millis(fading_for);
+        peer.hop.stats.sent.faded += units::Duration::from_millis(faded);
+        history.add(start + second * SECOND, std::slice::from_ref(&peer));
+        samples(&history, &peer.name, u64::from(second) - 1)[0]
+            .unwrap()
+            .faded
+    };
+    assert_eq!(
+        [add(4, 800, 0), add(5, 0, 300), add(6, 700, 0)],
+        [80, 0, 20]
+    );
 }
 
 #[test]

@@ -15,12 +15,16 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use runtime::privileges::{self, Remains, User};
 use rustix::thread::CapabilitySet;
+use socket2::SockRef;
 
 use crate::failure::Failure;
 use crate::log;
 use crate::status::{ENDING, only_socket};
 
 pub(crate) use relay::{RelayArguments, run as run_relay};
+
+/// Send buffer of a connection, in bytes.
+const SEND_BUFFER: usize = 128 << 10;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,7 +86,14 @@ fn socket(arguments: &Arguments) -> Result<PathBuf, Failure> {
 }
 
 fn listen(at: SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(at).map_err(|error| {
+    let bind = || {
+        let listener = TcpListener::bind(at)?;
+        // Connections inherit it. So the kernel holds little for a client that does not read, and the wait begins
+        // soon.
+        SockRef::from(&listener).set_send_buffer_size(SEND_BUFFER)?;
+        Ok(listener)
+    };
+    bind().map_err(|error: std::io::Error| {
         let remedy = match error.kind() {
             std::io::ErrorKind::AddrInUse => "; choose another port with --listen",
             std::io::ErrorKind::AddrNotAvailable => "; this host has no such address now",

@@ -9,7 +9,8 @@ use crate::web::poll::Answer;
 /// Name of the metric whose labels describe the daemon.
 pub(super) const INFO: &str = "lasthop_daemon_info";
 /// Its meaning.
-pub(super) const INFO_HELP: &str = "Version, role (gateway or mobile) and public key of the daemon";
+pub(super) const INFO_HELP: &str =
+    "1; its labels are the version, the role (gateway or mobile) and the public key of the daemon";
 
 /// All metrics of a status without those of its peers.
 pub(super) fn metrics() -> impl Iterator<Item = &'static Metric<Status>> {

@@ -28,7 +28,7 @@ pub(super) fn page() -> String {
         answer.map(|metric| row(metric, None)),
     );
     let info = format!(
-        "| `{}` | info | `version`, `role`, `public_key` | {} |",
+        "| `{}` | gauge | `version`, `role`, `public_key` | {} |",
         daemon::INFO,
         daemon::INFO_HELP
     );

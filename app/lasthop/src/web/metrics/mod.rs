@@ -152,6 +152,8 @@ pub(super) fn text(answer: &Arc<Answer>) -> String {
     registry.register_collector(Box::new(Metrics(Arc::clone(answer))));
     let mut text = String::new();
     encode(&mut text, &registry).expect("a string takes all text");
+    // It grew by doubling, and may wait for a slow reader.
+    text.shrink_to_fit();
     text
 }
 
@@ -244,8 +246,9 @@ fn info(encoder: &mut DescriptorEncoder<'_>, status: &runtime::Status) -> fmt::R
         ("role", role),
         ("public_key", status.host.public_key.as_str()),
     ];
-    let name = daemon::INFO.strip_suffix("_info").unwrap_or(daemon::INFO);
+    // Not the type "info": programs that read only the format of Prometheus refuse it.
     encoder
-        .encode_descriptor(name, daemon::INFO_HELP, None, MetricType::Info)?
-        .encode_info(&labels)
+        .encode_descriptor(daemon::INFO, daemon::INFO_HELP, None, MetricType::Gauge)?
+        .encode_family(&labels)?
+        .encode_gauge(&1_u64)
 }

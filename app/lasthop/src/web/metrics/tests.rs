@@ -46,11 +46,8 @@ fn parse(text: &str) -> (BTreeMap<String, String>, Samples) {
         }
         let (id, value) = line.rsplit_once(' ').unwrap();
         let name = id.split('{').next().unwrap();
-        let ending = match kinds[&family].as_str() {
-            "counter" => "_total",
-            "info" => "_info",
-            _ => "",
-        };
+        let is_counter = kinds[&family] == "counter";
+        let ending = if is_counter { "_total" } else { "" };
         assert_eq!(name, format!("{family}{ending}"), "{line}");
         let value: f64 = value
             .parse()
@@ -64,10 +61,9 @@ fn parse(text: &str) -> (BTreeMap<String, String>, Samples) {
 /// Returns the complete names of the metrics of a text.
 fn names(text: &str) -> BTreeSet<String> {
     let (kinds, _) = parse(text);
-    let name = |(family, kind): (String, String)| match kind.as_str() {
-        "counter" => family + "_total",
-        "info" => family + "_info",
-        _ => family,
+    let name = |(family, kind): (String, String)| {
+        let ending = if kind == "counter" { "_total" } else { "" };
+        family + ending
     };
     kinds.into_iter().map(name).collect()
 }

@@ -29,7 +29,7 @@ let reopened = 0;
 // ---- Numbers in words -------------------------------------------------------------------------------------------
 
 function digits(value) {
-  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+  return value >= 99.95 ? value.toFixed(0) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2);
 }
 
 function withUnit(value, step, units) {
@@ -118,7 +118,7 @@ class Card {
 
   draw() {
     const peer = this.peer;
-    setText(this.state, peer.state === "connected" ? peer.state : peer.words);
+    setText(this.state, peer.state === "fading" ? `in a fade for ${peer.hop.fading_s.toFixed(1)} s` : peer.words);
     this.state.dataset.tone = STATES[peer.state] || "wait";
     const [tone, sign] = TONES[peer.verdict] || ["warn", "!"];
     this.sign.dataset.tone = tone;
@@ -134,17 +134,16 @@ class Card {
 
   // Sums and maxima of the remembered time.
   summary() {
-    let most = 0, bytes = 0, lost = 0, faded = 0, fades = 0, wasFading = false;
+    let most = 0, bytes = 0, lost = 0, faded = 0, fades = this.peer.state === "fading" ? 1 : 0;
     this.samples.forEach((sample, place) => {
-      if (!sample) { wasFading = false; return; }
-      const [to, from, loss, fading] = sample;
+      if (!sample) return;
+      const [to, from, loss, fading, ended] = sample;
       most = Math.max(most, to, from);
       const passed = place > 0 ? this.at(place) - this.at(place - 1) : 1;
       bytes += to + from;
       lost += loss / 10000 * (to + from);
       faded += fading / 100 * passed;
-      if (fading > 0 && !wasFading) fades += 1;
-      wasFading = fading > 0;
+      fades += ended;
     });
     const last = this.samples.at(-1);
     return { most, lost: bytes > 0 ? lost / bytes : 0, faded, fades, last };
@@ -194,7 +193,7 @@ class Card {
     setPath(this.paths.from, parts.from);
     setPath(this.paths.lost, parts.lost);
     setPath(this.paths.fade, parts.fade);
-    setText(this.most, rate(top).replace(/\.?0+ /, " "));
+    setText(this.most, rate(top).replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " "));
     const [to, from] = this.present();
     const present = last ? `now ${to} to it and ${from} from it` : "nothing known now";
     this.svg.setAttribute("aria-label",
@@ -237,7 +236,7 @@ class Card {
     if (!this.details.open || !this.samples.length) return;
     const table = element("table");
     const head = element("tr");
-    for (const name of ["Minute", "to it", "from it", "lost", "in a fade"]) {
+    for (const name of ["Minutes ago", "to it", "from it", "lost", "in a fade"]) {
       const cell = element("th", name);
       cell.scope = "col";
       head.append(cell);
@@ -263,7 +262,7 @@ class Card {
       faded += sample[3] / 100 * (place > 0 ? this.at(place) - this.at(place - 1) : 1);
     });
     const row = element("tr");
-    const name = element("th", minute === 0 ? "the last" : `${minute} min ago`);
+    const name = element("th", `${minute} to ${minute + 1}`);
     name.scope = "row";
     const cells = count === 0 ? ["–", "–", "–", "–"] : [
       rate(to / count), rate(from / count), percent(to + from > 0 ? lost / (to + from) : 0), `${faded.toFixed(1)} s`];

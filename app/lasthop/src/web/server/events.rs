@@ -159,6 +159,9 @@ struct Counts {
     verdicts: BTreeMap<String, usize>,
 }
 
+/// The numbers of a sample.
+type Numbers = (u32, u32, u16, u8, u8);
+
 /// One peer.
 #[derive(Debug, Serialize)]
 struct Peer<'a> {
@@ -176,8 +179,8 @@ struct Peer<'a> {
     to_bits_per_second: u64,
     from_bits_per_second: u64,
     /// Rates (bytes per second to it, and from it), share of lost frames (parts of 10,000), share of the time in a fade
-    /// (percent), at the last of the times.
-    samples: Vec<Option<(u32, u32, u16, u8)>>,
+    /// (percent), fades that ended, at the last of the times.
+    samples: Vec<Option<Numbers>>,
 }
 
 /// The hop to a peer now.
@@ -189,6 +192,7 @@ struct Hop {
     way_queue_ms: Option<f64>,
     fades: u64,
     faded_s: f64,
+    fading_s: f64,
     memory_bytes: u64,
     memory_limit_bytes: u64,
 }
@@ -204,6 +208,7 @@ impl Hop {
             way_queue_ms: ms(hop.hop_queueing),
             fades: hop.stats.sent.fades,
             faded_s: hop.stats.sent.faded.as_secs_f64(),
+            fading_s: hop.fading_for.as_secs_f64(),
             memory_bytes: hop.memory.get(),
             memory_limit_bytes: hop.memory_most.get(),
         }
@@ -264,12 +269,20 @@ impl<'a> Peer<'a> {
     fn of(peer: &'a PeerStatus, history: &History, after: u64) -> Self {
         let samples = history.samples(&peer.name, after);
         let numbers = samples.map(|sample| {
-            sample.map(|known| (known.sent, known.received, known.lost, known.faded))
+            sample.map(|known| {
+                (
+                    known.sent,
+                    known.received,
+                    known.lost,
+                    known.faded,
+                    known.fades,
+                )
+            })
         });
         Self {
             name: &peer.name,
             state: state_word(peer),
-            words: state(peer),
+            words: words(peer),
             verdict: word(peer.limit.by),
             limit: &peer.limit.words,
             hop: Hop::of(peer),
@@ -280,12 +293,21 @@ impl<'a> Peer<'a> {
     }
 }
 
+const CONNECTED: &str = "connected";
 const FADING: &str = "fading";
+
+/// Returns the state of a peer in words; the age of keys says nothing to people.
+fn words(peer: &PeerStatus) -> String {
+    match state_word(peer) {
+        word if word == CONNECTED => word.into(),
+        _ => state(peer),
+    }
+}
 
 fn state_word(peer: &PeerStatus) -> &'static str {
     match peer.keys_age {
         None => "away",
         Some(_) if !peer.hop.fading_for.is_zero() => FADING,
-        Some(_) => "connected",
+        Some(_) => CONNECTED,
     }
 }
