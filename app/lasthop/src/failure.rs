@@ -8,6 +8,10 @@ use crate::log;
 /// Exit code of a program that Ctrl-C ended, as shells expect it.
 pub(crate) const INTERRUPTED: u8 = 130;
 
+/// Exit code of `lasthop status` if the daemon runs and is not connected; that of `systemctl status` for a unit that
+/// does not run.
+pub(crate) const NOT_CONNECTED: u8 = 3;
+
 /// The error with which a command ends: the problem, its place, and a remedy.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -33,6 +37,14 @@ impl Failure {
         }
     }
 
+    /// Creates the end of a command whose output has shown that there is no connection; exit code [`NOT_CONNECTED`].
+    pub(crate) fn not_connected() -> Self {
+        Self {
+            message: String::new(),
+            code: NOT_CONNECTED,
+        }
+    }
+
     /// Creates the end by the user's interruption; exit code [`INTERRUPTED`].
     pub(crate) fn interrupted(message: impl fmt::Display) -> Self {
         Self {
@@ -41,9 +53,10 @@ impl Failure {
         }
     }
 
-    /// Writes the message to standard error, after all lines of the log, and returns the exit code.
+    /// Writes the message, if there is one, to standard error, after all lines of the log, and returns the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        log::finish(Some(&format!("error: {self}")));
+        let said = (!self.message.is_empty()).then(|| format!("error: {self}"));
+        log::finish(said.as_deref());
         ExitCode::from(self.code)
     }
 }

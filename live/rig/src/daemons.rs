@@ -163,8 +163,9 @@ fn role(host: usize) -> &'static str {
 pub fn status(program: &Path, name: &str, state: &Path) -> Option<Value> {
     let mut command = Command::new(program);
     command.args(["status", "--json", "--name", name, "--state-dir"]);
-    let text = run_in(command.arg(state), Path::new(".")).ok()?;
-    serde_json::from_str(&text).ok()
+    // The exit code says if it is connected, too.
+    let output = command.arg(state).output().ok()?;
+    serde_json::from_slice(&output.stdout).ok()
 }
 
 /// Creates the private key `NAME.key`, in place of an existing one; returns the public key.

@@ -13,26 +13,51 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::{PidfdFlags, pidfd_open};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::reloader::Reloader;
 use crate::socket_file::SocketFile;
 
 /// The queries that a daemon supports.
 const STATUS: &str = "status";
+const SUMMARY: &str = "summary";
 const RELOAD: &str = "reload";
 const STOP: &str = "stop";
 /// Length of the longest query, in bytes.
 pub(crate) const LONGEST_QUESTION: usize = 64;
 /// Largest number of clients at the same time; a further one displaces the oldest.
 const CLIENTS: usize = 8;
-/// Length of the longest reply, in bytes. The status of 4,000 peers has 16 MB.
-const LONGEST_ANSWER: u64 = 64 << 20;
+/// Length of the longest reply, in bytes: the status of many peers is a reply for each page of them.
+const LONGEST_ANSWER: u64 = 1 << 20;
 /// Time that a daemon's reply may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Time that a reload may take: the system is changed for it, by programs.
 const RELOAD_PATIENCE: Duration = Duration::from_mins(1);
 /// Time that the end of a daemon may take.
 const STOP_PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a client wants to see of the daemon: a page of peers, from this number on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum View {
+    /// Everything: the query is `status`, or `status NUMBER`.
+    Status { from: usize },
+    /// A few numbers of each peer: `summary`, or `summary NUMBER`.
+    Summary { from: usize },
+}
+
+impl View {
+    /// Reads a query; `None` if it is another one.
+    fn parse(question: &[u8]) -> Option<Self> {
+        let question = str::from_utf8(question).ok()?;
+        let (name, from) = question.split_once(' ').unwrap_or((question, "0"));
+        let from = from.parse().ok()?;
+        match name {
+            STATUS => Some(Self::Status { from }),
+            SUMMARY => Some(Self::Summary { from }),
+            _ => None,
+        }
+    }
+}
 
 /// A connected client.
 struct Client {
@@ -110,24 +135,24 @@ impl Control {
             tokens.push(client.token);
         }
         for token in tokens {
-            self.serve(token, waiter, String::new, None);
+            self.serve(token, waiter, |_| String::new(), None);
         }
     }
 
-    /// Continues with the client that has this token; `status` returns the reply to a query for it, and `reloader` gets
-    /// requests to reload.
+    /// Continues with the client that has this token; `view` returns the reply to a query for the daemon's
+    /// state, and `reloader` gets requests to reload.
     pub(crate) fn serve(
         &mut self,
         token: u64,
         waiter: &Waiter,
-        status: impl FnOnce() -> String,
+        view: impl FnOnce(View) -> String,
         reloader: Option<&mut Reloader>,
     ) {
         let Some(index) = self.clients.iter().position(|client| client.token == token) else {
             return;
         };
         let client = &mut self.clients[index];
-        let goes_on = client.advance(status, reloader);
+        let goes_on = client.advance(view, reloader);
         // Not before it has its reply.
         self.stops |= client.answer.is_some() && client.question.trim_ascii() == STOP.as_bytes();
         let waits_for_room = client.answer.is_some()
@@ -146,7 +171,7 @@ impl Client {
     /// Reads or writes what is possible now; returns false if nothing is left to do.
     fn advance(
         &mut self,
-        status: impl FnOnce() -> String,
+        view: impl FnOnce(View) -> String,
         reloader: Option<&mut Reloader>,
     ) -> io::Result<bool> {
         if self.reload.is_some() {
@@ -164,8 +189,12 @@ impl Client {
             if !ended && self.question.len() < LONGEST_QUESTION {
                 return Ok(true);
             }
-            match self.question.trim_ascii() {
-                known if known == STATUS.as_bytes() => self.reply(status()),
+            let question = self.question.trim_ascii();
+            if let Some(wanted) = View::parse(question) {
+                self.reply(view(wanted));
+                return self.send();
+            }
+            match question {
                 known if known == RELOAD.as_bytes() => {
                     self.reload = reloader.map(Reloader::ask);
                     if self.reload.is_some() {
@@ -174,10 +203,16 @@ impl Client {
                     self.reply(r#"{"error":"this daemon has no configuration to reload"}"#.into());
                 }
                 known if known == STOP.as_bytes() => self.reply(r#"{"stopping":true}"#.into()),
-                _ => self
-                    .reply(r#"{"error":"unknown question; known: reload, status, stop"}"#.into()),
+                _ => self.reply(
+                    r#"{"error":"unknown question; known: reload, status, stop, summary"}"#.into(),
+                ),
             }
         }
+        self.send()
+    }
+
+    /// Writes what has room of the reply; returns false if nothing is left.
+    fn send(&mut self) -> io::Result<bool> {
         let answer = self.answer.get_or_insert_default();
         while self.sent < answer.len() {
             match self.stream.write(&answer[self.sent..]) {
@@ -209,21 +244,70 @@ impl AsFd for Control {
 }
 
 /// Queries the daemon with the control socket at `path` for its status: a [`Status`](crate::Status), or any JSON reply
-/// as a [`serde_json::Value`].
+/// as a [`serde_json::Value`]. A daemon with many peers is asked for one page of them after another.
 ///
 /// # Errors
 /// `NotFound` or `ConnectionRefused` if no process is there, `WouldBlock` if it does not reply, `UnexpectedEof` if it
 /// ended without a reply, `InvalidData` if the reply is not an `S`: another version's reply may lack a field.
 pub fn ask_status<S: DeserializeOwned>(path: &Path) -> io::Result<S> {
-    ask(path, STATUS, Some(PATIENCE))
+    ask_all(path, STATUS)
 }
 
-/// Queries as [`ask_status`] does; returns the reply as it came, without its line end, for a process that passes it on.
+/// Queries the daemon with the control socket at `path` for the summaries of its peers, as [`ask_status`] does: a
+/// [`Summary`](crate::Summary).
 ///
 /// # Errors
-/// Those of [`ask_status`], except that any text is accepted.
+/// Those of [`ask_status`].
+pub fn ask_summary<S: DeserializeOwned>(path: &Path) -> io::Result<S> {
+    ask_all(path, SUMMARY)
+}
+
+/// Queries the daemon as [`ask_status`] does, but for the page of peers that begins with this number only.
+///
+/// # Errors
+/// Those of [`ask_status`].
+pub fn ask_status_page<S: DeserializeOwned>(path: &Path, from: usize) -> io::Result<S> {
+    ask(path, &format!("{STATUS} {from}"), Some(PATIENCE))
+}
+
+/// Queries for all pages of peers, and joins them.
+fn ask_all<A: DeserializeOwned>(path: &Path, question: &str) -> io::Result<A> {
+    let mut all: Value = ask(path, question, Some(PATIENCE))?;
+    let (mut from, mut next) = (0, take_next(&mut all));
+    while let Some(number) = next {
+        if number <= from {
+            return Err(invalid("the pages of peers do not end"));
+        }
+        from = number;
+        let mut page: Value = ask(path, &format!("{question} {from}"), Some(PATIENCE))?;
+        next = take_next(&mut page);
+        if let (Some(peers), Some(more)) = (peers_of(&mut all), peers_of(&mut page)) {
+            peers.append(more);
+        }
+    }
+    serde_json::from_value(all).map_err(invalid)
+}
+
+/// Removes the number of the peer with which the next page begins from a reply, and returns it.
+fn take_next(reply: &mut Value) -> Option<usize> {
+    let host = reply.get_mut("host")?.as_object_mut()?;
+    usize::try_from(host.remove("more_from")?.as_u64()?).ok()
+}
+
+fn peers_of(reply: &mut Value) -> Option<&mut Vec<Value>> {
+    reply.pointer_mut("/host/peers")?.as_array_mut()
+}
+
+fn invalid(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+/// Queries as [`ask_status`] does; returns the reply as one line of JSON, for a process that passes it on.
+///
+/// # Errors
+/// Those of [`ask_status`].
 pub fn ask_status_text(path: &Path) -> io::Result<String> {
-    ask_line(path, STATUS, Some(PATIENCE))
+    ask_all::<Value>(path, STATUS).map(|status| status.to_string())
 }
 
 /// Has the daemon with the control socket at `path` reload its configuration; returns what has changed, or the daemon's
@@ -232,9 +316,9 @@ pub fn ask_status_text(path: &Path) -> io::Result<String> {
 /// # Errors
 /// Those of [`ask_status`].
 pub fn ask_reload(path: &Path) -> io::Result<Result<String, String>> {
-    let mut reply: serde_json::Value = ask(path, RELOAD, Some(RELOAD_PATIENCE))?;
+    let mut reply: Value = ask(path, RELOAD, Some(RELOAD_PATIENCE))?;
     let mut text = |field: &str| match reply[field].take() {
-        serde_json::Value::String(text) => Some(text),
+        Value::String(text) => Some(text),
         _ => None,
     };
     match (text("reloaded"), text("error")) {
@@ -252,7 +336,7 @@ pub fn ask_stop(path: &Path) -> io::Result<()> {
     let process = socket_peercred(UnixStream::connect(path)?)?.pid;
     // From here on the number cannot come to mean another process.
     let process = pidfd_open(process, PidfdFlags::empty())?;
-    let _: serde_json::Value = ask(path, STOP, Some(PATIENCE))?;
+    let _: Value = ask(path, STOP, Some(PATIENCE))?;
     let limit = Timespec::try_from(STOP_PATIENCE).map_err(io::Error::other)?;
     let mut ended = [PollFd::new(&process, PollFlags::IN)];
     match poll(&mut ended, Some(&limit))? {
@@ -269,7 +353,7 @@ pub(crate) fn ask<A: DeserializeOwned>(
     patience: Option<Duration>,
 ) -> io::Result<A> {
     let answer = ask_line(path, question, patience)?;
-    serde_json::from_str(&answer).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    serde_json::from_str(&answer).map_err(invalid)
 }
 
 fn ask_line(path: &Path, question: &str, patience: Option<Duration>) -> io::Result<String> {
@@ -284,4 +368,83 @@ fn ask_line(path: &Path, question: &str, patience: Option<Duration>) -> io::Resu
     }
     answer.truncate(answer.trim_end().len());
     Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+    use std::thread::JoinHandle;
+
+    use super::*;
+
+    /// Answers queries at `path` with these lines, one after another; returns the queries.
+    fn answer_with(path: &Path, lines: &'static [&str]) -> JoinHandle<Vec<String>> {
+        let listener = UnixListener::bind(path).unwrap();
+        std::thread::spawn(move || {
+            let answer = |line: &&str| {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut question = String::new();
+                BufReader::new(&stream).read_line(&mut question).unwrap();
+                writeln!(stream, "{line}").unwrap();
+                question.trim_end().to_owned()
+            };
+            lines.iter().map(answer).collect()
+        })
+    }
+
+    #[test]
+    fn pages_of_peers_are_joined() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pages.sock");
+        let asked = answer_with(
+            &path,
+            &[
+                r#"{"version":"1","host":{"peers":[0,1],"more_from":2}}"#,
+                r#"{"version":"1","host":{"peers":[2],"more_from":17}}"#,
+                r#"{"version":"1","host":{"peers":[17]}}"#,
+            ],
+        );
+        let all: Value = ask_summary(&path).unwrap();
+        let joined = serde_json::json!({ "version": "1", "host": { "peers": [0, 1, 2, 17] } });
+        assert_eq!(all, joined);
+        assert_eq!(
+            asked.join().unwrap(),
+            ["summary", "summary 2", "summary 17"]
+        );
+    }
+
+    #[test]
+    fn pages_that_do_not_go_on_are_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pages.sock");
+        const AGAIN: &str = r#"{"host":{"peers":[0],"more_from":2}}"#;
+        let asked = answer_with(&path, &[AGAIN, AGAIN]);
+        let error = ask_status::<Value>(&path).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        asked.join().unwrap();
+    }
+
+    #[test]
+    fn a_query_names_a_view_and_a_peer() {
+        let views = ["status", "summary", "status 7", "summary 4000"].map(str::as_bytes);
+        let read = views.map(View::parse);
+        let expected = [
+            View::Status { from: 0 },
+            View::Summary { from: 0 },
+            View::Status { from: 7 },
+            View::Summary { from: 4_000 },
+        ];
+        assert_eq!(read, expected.map(Some));
+        for other in [
+            "",
+            "stop",
+            "status -1",
+            "status 1 2",
+            "summary x",
+            "status 99999999999999999999",
+        ] {
+            assert_eq!(View::parse(other.as_bytes()), None, "{other}");
+        }
+        assert_eq!(View::parse(&[0xff]), None);
+    }
 }

@@ -16,7 +16,7 @@ use edges::signals::Signal;
 use edges::tun::PacketDevice;
 use edges::wait::{Interest, WOKEN, Waiter, Waker};
 use hosts::{Event, Input};
-pub use status::{BearerStatus, DeviceStatus, Status};
+pub use status::{BearerStatus, DeviceStatus, Status, Summary};
 use thiserror::Error;
 use units::{Bytes, Duration, Instant};
 use wire::packet::PacketBuffer;

@@ -1,6 +1,6 @@
 //! The interface of a host that the loop drives.
 
-use hosts::{Host, Input, Output, SplitStatus};
+use hosts::{Host, Input, Output, SplitStatus, Summary};
 use machine::Machine;
 use serde::Serialize;
 use units::{Bytes, Instant};
@@ -10,8 +10,13 @@ pub trait DrivenHost: Machine<Input = Input, Output = Output> {
     /// Its status, as shown in JSON.
     type Status: Serialize;
 
-    /// Returns its state, for `lasthop status`.
-    fn status(&self, now: Instant) -> Self::Status;
+    /// Returns a page of its state with the peers from number `from` on, for `lasthop status`.
+    fn status(&self, now: Instant, from: usize) -> Self::Status;
+
+    /// Returns a page of summaries of the peers from number `from` on, if it has peers.
+    fn summary(&self, _now: Instant, _from: usize) -> Option<Summary> {
+        None
+    }
 
     /// Returns the largest memory that it may hold.
     fn memory_most(&self) -> Bytes;
@@ -25,8 +30,12 @@ pub trait DrivenHost: Machine<Input = Input, Output = Output> {
 impl DrivenHost for Host {
     type Status = hosts::Status;
 
-    fn status(&self, now: Instant) -> hosts::Status {
-        self.status(now)
+    fn status(&self, now: Instant, from: usize) -> hosts::Status {
+        self.status_page(now, from)
+    }
+
+    fn summary(&self, now: Instant, from: usize) -> Option<Summary> {
+        Some(self.summary_page(now, from))
     }
 
     fn memory_most(&self) -> Bytes {

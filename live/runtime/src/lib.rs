@@ -30,7 +30,7 @@ use lock::lock;
 pub use detour::{Detour, Way};
 pub use event_loop::{
     BearerStatus, DeviceStatus, EventLoop, LoopCounters, MEMORY_BESIDE, RuntimeError, Status,
-    Stopped,
+    Stopped, Summary,
 };
 pub use finder::Finder;
 pub use host::DrivenHost;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use hosts::{Input, Output};
+use hosts::{Input, Output, Summary};
 use machine::{Machine, Step, Tape};
 use session::Entropy;
 use split::SplitStatus;
@@ -79,8 +79,12 @@ impl<H: DrivenHost> Machine for Recorder<H> {
 impl<H: DrivenHost> DrivenHost for Recorder<H> {
     type Status = H::Status;
 
-    fn status(&self, now: Instant) -> H::Status {
-        self.host.status(now)
+    fn status(&self, now: Instant, from: usize) -> H::Status {
+        self.host.status(now, from)
+    }
+
+    fn summary(&self, now: Instant, from: usize) -> Option<Summary> {
+        self.host.summary(now, from)
     }
 
     fn memory_most(&self) -> Bytes {

@@ -272,6 +272,17 @@ fn memory<const SHARED: bool>(bencher: Bencher, mobiles: usize) {
     });
 }
 
+/// Measures one reply to a query for the state of a gateway with many mobile hosts: packets wait for it.
+#[divan::bench(args = ["status", "summary"])]
+fn reply(bencher: Bencher, view: &str) {
+    let gateway = host(GATEWAY, 4_000, false);
+    let now = Instant::ZERO + IDLE;
+    bencher.bench_local(|| match view {
+        "status" => serde_json::to_string(&gateway.status_page(now, 1_000)),
+        _ => serde_json::to_string(&gateway.summary_page(now, 1_000)),
+    });
+}
+
 /// Datagrams that anybody can send; all but the last two kinds need no knowledge of the gateway.
 const KINDS: [&str; 9] = [
     "no message",

@@ -23,6 +23,7 @@ mod search;
 mod sharing;
 mod status;
 mod streams;
+mod summary;
 mod terms;
 mod verdict;
 
@@ -40,6 +41,7 @@ use session::PublicKey;
 pub use split::{Cause, Choice, HopCondition, Scope, SplitStatus, SystemEvent, SystemRequest};
 pub use status::{PeerStatus, Status};
 pub use streams::StreamLimits;
+pub use summary::{PeerSummary, Summary};
 pub use terms::{SplitTerms, TcpTerms};
 use units::{Bytes, Instant};
 pub use verdict::{Limit, LimitedBy, Reach, VerdictInputs};

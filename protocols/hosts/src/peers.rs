@@ -47,6 +47,11 @@ impl Peers {
         self.0.iter().map(|(index, peer)| (*index, &**peer))
     }
 
+    /// Returns the peers with this number and higher ones.
+    pub(crate) fn iter_from(&self, from: usize) -> impl Iterator<Item = (usize, &Peer)> {
+        self.0.range(from..).map(|(index, peer)| (*index, &**peer))
+    }
+
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut Peer)> {
         self.0.iter_mut().map(|(index, peer)| (*index, &mut **peer))
     }

@@ -20,8 +20,11 @@ pub struct Status {
     pub role: Role,
     /// Its public key.
     pub public_key: String,
-    /// Its peers.
+    /// Its peers, or a page of them.
     pub peers: Vec<PeerStatus>,
+    /// Number of the peer with which the next page begins; `None` after the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more_from: Option<usize>,
     /// Datagrams dropped, by cause; causes that never occurred are left out.
     pub datagrams_dropped: Vec<(String, u64)>,
     /// Packets that belong to no peer.
@@ -68,8 +71,19 @@ pub struct PeerStatus {
 }
 
 impl Host {
-    /// Returns the state of the host.
+    /// Returns the state of the host, with all peers.
     pub fn status(&self, now: Instant) -> Status {
+        let peers = self.peers.iter();
+        Status {
+            peers: peers
+                .map(|(index, peer)| self.peer_status(now, index, peer))
+                .collect(),
+            ..self.status_of_itself(now)
+        }
+    }
+
+    /// Returns the state of the host without peers.
+    pub(crate) fn status_of_itself(&self, now: Instant) -> Status {
         let counters = self.endpoint.counters();
         let dropped = DropCause::ALL
             .into_iter()
@@ -86,21 +100,30 @@ impl Host {
                 .map(|at| now.since(at)),
             role: self.role,
             public_key: self.endpoint.public_key().to_string(),
-            peers: self
-                .peers
-                .iter()
-                .map(|(index, peer)| PeerStatus {
-                    air: self
-                        .sharing
-                        .as_ref()
-                        .and_then(|sharing| sharing.air.status(now, index)),
-                    choice: self.choice(index),
-                    ..peer_status(peer, now, self.endpoint.expires_at(peer.id))
-                })
-                .collect(),
+            peers: Vec::new(),
+            more_from: None,
             datagrams_dropped: dropped.filter(|(_, count)| *count > 0).collect(),
             packets_unroutable: self.counts.packets_unroutable,
             frames_unsent: self.counts.frames_unsent,
+        }
+    }
+
+    /// Returns the state of a peer.
+    pub(crate) fn peer_status(&self, now: Instant, index: usize, peer: &Peer) -> PeerStatus {
+        let expires_at = self.endpoint.expires_at(peer.id);
+        let sharing = self.sharing.as_ref();
+        PeerStatus {
+            name: peer.settings.name.clone(),
+            endpoint: peer.endpoint,
+            keys_age: peer.presence.keys_age(now),
+            registration: peer.presence.registration(now, expires_at),
+            unreachable_for: peer.reach.shut_for(now),
+            packets_refused: peer.packets_refused,
+            choice: self.choice(index),
+            limit: peer.limit(now),
+            recent: peer.association.traffic(now),
+            hop: peer.association.status(now),
+            air: sharing.and_then(|sharing| sharing.air.status(now, index)),
         }
     }
 
@@ -124,21 +147,5 @@ impl Host {
         let may_come = peer.streams.profile.is_none() && peer.settings.split != SplitTerms::Never;
         let maker = self.bearer.streams.filter(|_| may_come);
         maker.map_or(Bytes::ZERO, |maker| maker.memory_most())
-    }
-}
-
-fn peer_status(peer: &Peer, now: Instant, expires_at: Option<Instant>) -> PeerStatus {
-    PeerStatus {
-        name: peer.settings.name.clone(),
-        endpoint: peer.endpoint,
-        keys_age: peer.presence.keys_age(now),
-        registration: peer.presence.registration(now, expires_at),
-        unreachable_for: peer.reach.shut_for(now),
-        packets_refused: peer.packets_refused,
-        choice: None,
-        limit: peer.limit(now),
-        recent: peer.association.traffic(now),
-        hop: peer.association.status(now),
-        air: None,
     }
 }

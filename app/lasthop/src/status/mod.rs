@@ -1,15 +1,19 @@
 //! `lasthop status`: the status of a daemon.
 
+mod overview;
 mod page;
 mod registration;
+pub(crate) mod short;
 mod text;
 mod transport;
 
-use std::io;
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use runtime::control::ask_status;
+use hosts::{PeerSummary, Role};
+use runtime::control::{ask_status, ask_status_page, ask_summary};
+use runtime::{Status, Summary};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -18,42 +22,136 @@ pub(crate) use page::{role, state};
 
 const EXAMPLES: &str = "\
 Examples:
-  lasthop status                   of the daemon on this host
-  lasthop status --name gateway    of one of several
-  lasthop status --json            for programs: one line of JSON";
+  lasthop status                   one line for each peer of the daemon on this host
+  lasthop status --peer tablet7    all about one peer
+  lasthop status --name gateway    of one of several daemons
+  lasthop status --json            for programs: one line of JSON, see docs/status-schema.json
+
+Exit codes:
+  0  a mobile host is connected; a gateway runs; with --peer: that peer is connected
+  2  no daemon runs here or answers, or it has no peer of that name
+  3  the daemon runs, but is not connected";
 
 /// Extension of a control socket's file name.
 pub(crate) const ENDING: &str = "sock";
 
-/// Show the status of a daemon and its hop.
+/// The daemon of a query.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct DaemonChoice {
     /// The daemon, by its configuration's `name` [default: the only one]
     #[arg(long)]
     name: Option<String>,
-    /// Print the complete status as JSON
-    #[arg(long)]
-    json: bool,
     /// The daemon's `state_dir`
     #[arg(long, value_name = "FOLDER", default_value = edges::undo::STATE_FOLDER)]
     state_dir: PathBuf,
 }
 
+impl DaemonChoice {
+    /// Returns the daemon's control socket.
+    pub(crate) fn socket(&self) -> Result<PathBuf, Failure> {
+        match &self.name {
+            Some(name) => Ok(self.state_dir.join(format!("{name}.{ENDING}"))),
+            None => only_socket(&self.state_dir, ENDING),
+        }
+    }
+}
+
+/// Show the state of a daemon and its hop.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    daemon: DaemonChoice,
+    /// Show all about this peer
+    #[arg(long, value_name = "NAME")]
+    peer: Option<String>,
+    /// Print the complete status as JSON
+    #[arg(long)]
+    json: bool,
+}
+
 /// Requests the status, and prints it.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let socket = match &arguments.name {
-        Some(name) => arguments.state_dir.join(format!("{name}.{ENDING}")),
-        None => only_socket(&arguments.state_dir, ENDING)?,
-    };
+    let socket = arguments.daemon.socket()?;
     let unanswered = |error| unanswered(&socket, &error);
-    if arguments.json {
-        println!("{}", ask_status::<Value>(&socket).map_err(unanswered)?);
-    } else {
-        let status = ask_status(&socket).map_err(unanswered)?;
-        print!("{}", page::render(&status));
+    let (page, is_connected) = match &arguments.peer {
+        Some(name) => {
+            let mut status = only_peer(&socket, name)?;
+            let mut peers = status["host"]["peers"].as_array_mut().into_iter().flatten();
+            let is_connected = peers.any(|peer| !peer["keys_age"].is_null());
+            let page = match arguments.json {
+                true => format!("{status}\n"),
+                false => page::render(&read(&socket, status)?),
+            };
+            (page, is_connected)
+        }
+        None if arguments.json => {
+            let status = ask_status::<Value>(&socket).map_err(unanswered)?;
+            let mut peers = status["host"]["peers"].as_array().into_iter().flatten();
+            let is_connected = status["host"]["role"] == "gateway"
+                || peers.any(|peer| !peer["keys_age"].is_null());
+            (format!("{status}\n"), is_connected)
+        }
+        None => {
+            let summary: Summary = ask_summary(&socket).map_err(unanswered)?;
+            let has_colours = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            let page = overview::render(&summary, has_colours);
+            (page, summary.host.as_ref().is_none_or(is_connected))
+        }
+    };
+    // A reader that has gone, such as `head`, has all that it wants.
+    let _ = io::stdout().lock().write_all(page.as_bytes());
+    match is_connected {
+        true => Ok(()),
+        false => Err(Failure::not_connected()),
     }
-    Ok(())
+}
+
+/// Returns true if a mobile host is connected; a gateway need not be.
+fn is_connected(host: &hosts::Summary) -> bool {
+    match host.role {
+        Role::Gateway => true,
+        Role::Mobile => host.peers.iter().any(|peer| peer.is_connected),
+    }
+}
+
+/// Returns the status of a daemon with one peer alone.
+fn only_peer(socket: &Path, name: &str) -> Result<Value, Failure> {
+    let unanswered = |error| unanswered(socket, &error);
+    let summary: Summary = ask_summary(socket).map_err(unanswered)?;
+    let peers = summary.host.map(|host| host.peers).unwrap_or_default();
+    let is_it = |peer: &&PeerSummary| peer.name == name;
+    let missing = || {
+        let known: Vec<_> = peers
+            .iter()
+            .map(|peer| peer.name.as_str())
+            .take(20)
+            .collect();
+        let more = if peers.len() > known.len() {
+            ", …"
+        } else {
+            ""
+        };
+        let known = known.join(", ");
+        Failure::setting(format!(
+            "the daemon has no peer '{name}'; it has: {known}{more}"
+        ))
+    };
+    let number = peers.iter().find(is_it).ok_or_else(missing)?.number;
+    let mut status: Value = ask_status_page(socket, number).map_err(unanswered)?;
+    let host = &mut status["host"];
+    if let Some(host) = host.as_object_mut() {
+        host.remove("more_from");
+    }
+    let page = host["peers"].as_array_mut();
+    page.ok_or_else(missing)?
+        .retain(|peer| peer["name"] == name);
+    Ok(status)
+}
+
+fn read(socket: &Path, status: Value) -> Result<Status, Failure> {
+    serde_json::from_value(status)
+        .map_err(|error| unanswered(socket, &io::Error::new(io::ErrorKind::InvalidData, error)))
 }
 
 /// Returns the socket of the only daemon in `folder`, by the extension of its file name.

@@ -31,7 +31,21 @@ fn carries_everything_and_leaves_nothing() {
     assert_ne!(hosts.traces(), before);
     assert_eq!(gateway.capabilities(), 0, "no capability is kept");
 
+    let peer = ["--name", "gateway", "--peer", "tablet7"];
+    let named = |name: &'static str| ["--name", name];
+    for arguments in [&named("gateway")[..], &named("mobile"), &peer] {
+        let (code, page) = hosts.status_page(arguments);
+        assert!(code == Some(0) && page.contains("connected"), "{page}");
+    }
     assert_eq!(mobile.terminate().code(), Some(0));
+    let (code, page) = hosts.status_page(&named("gateway"));
+    assert!(
+        code == Some(0) && page.contains("; 0 of 1 mobile hosts connected"),
+        "{page}"
+    );
+    assert_eq!(hosts.status_page(&peer).0, Some(3), "it has left");
+    let unknown = ["--name", "gateway", "--peer", "tablet8"];
+    assert_eq!(hosts.status_page(&unknown).0, Some(2));
     assert_eq!(gateway.terminate().code(), Some(0));
     assert_eq!(hosts.traces(), before);
     assert!(!hosts.folder.path().join("state/mobile.sock").exists());

@@ -45,9 +45,8 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             control.accept(&self.waiter, FIRST_CLIENT)?;
         } else {
             let mut reloader = self.ports.reloader.take();
-            // A status consists of numbers and text, so its conversion to JSON cannot fail.
-            let status = || serde_json::to_string(&self.status()).unwrap_or_default();
-            control.serve(token, &self.waiter, status, reloader.as_mut());
+            let answer = |view| self.view(view);
+            control.serve(token, &self.waiter, answer, reloader.as_mut());
             self.ports.reloader = reloader;
         }
         self.ports.control = Some(control);

@@ -5,9 +5,10 @@ use edges::clock;
 use edges::tun::{DeviceCounters, PacketDevice};
 use serde::{Deserialize, Serialize};
 use split::SplitStatus;
-use units::Bytes;
+use units::{Bytes, Instant};
 
 use super::EventLoop;
+use crate::control::View;
 use crate::host::DrivenHost;
 
 /// Status of a daemon with a host status of type `H`. A reader of another version ignores unknown fields; a missing
@@ -29,6 +30,17 @@ pub struct Status<H = hosts::Status> {
     /// Split TCP connections, if splitting is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<SplitStatus>,
+}
+
+/// Summary of a daemon: the numbers that `lasthop status` and `lasthop top` show of each peer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Version of the daemon.
+    pub version: String,
+    /// Time since the start, in seconds.
+    pub uptime_s: f64,
+    /// Summary of the host; `None` for one without peers.
+    pub host: Option<hosts::Summary>,
 }
 
 /// Counters of a packet device, in packets.
@@ -54,15 +66,34 @@ pub struct BearerStatus {
 }
 
 impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
-    /// Returns the state of host, ports and loop.
-    pub(super) fn status(&self) -> Status<H::Status> {
+    /// Returns what a client of the control socket wants to see, as JSON.
+    pub(super) fn view(&self, view: View) -> String {
         let now = clock::monotonic();
+        // Both consist of numbers and text, so their conversion to JSON cannot fail.
+        match view {
+            View::Status { from } => serde_json::to_string(&self.status(now, from)),
+            View::Summary { from } => serde_json::to_string(&Summary {
+                version: env!("CARGO_PKG_VERSION").into(),
+                uptime_s: self.uptime(now),
+                host: self.host.summary(now, from),
+            }),
+        }
+        .unwrap_or_default()
+    }
+
+    /// Returns the time since the start, in seconds.
+    fn uptime(&self, now: Instant) -> f64 {
+        now.since(self.started).as_millis() as f64 / 1e3
+    }
+
+    /// Returns the state of host, ports and loop, with a page of peers.
+    fn status(&self, now: Instant, from: usize) -> Status<H::Status> {
         let counters = self.work.counters;
         Status {
             version: env!("CARGO_PKG_VERSION").into(),
-            uptime_s: now.since(self.started).as_millis() as f64 / 1e3,
+            uptime_s: self.uptime(now),
             memory_most: self.memory_most(),
-            host: self.host.status(now),
+            host: self.host.status(now, from),
             device: DeviceStatus {
                 counters: self.ports.device.counters(),
                 without_room: counters.packets_without_room,

@@ -105,7 +105,7 @@ impl Machine for Echo {
 impl DrivenHost for Echo {
     type Status = EchoStatus;
 
-    fn status(&self, _now: Instant) -> EchoStatus {
+    fn status(&self, _now: Instant, _from: usize) -> EchoStatus {
         self.status
     }
 

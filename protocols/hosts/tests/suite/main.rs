@@ -15,6 +15,7 @@ mod members;
 mod mtu;
 mod one_key;
 mod order;
+mod pages;
 mod pair;
 mod peers;
 mod processor;

@@ -73,10 +73,11 @@ impl Cell {
         Daemon(self.daemons().start(host, &self.hosts[host]).unwrap())
     }
 
-    /// What the gateway says of itself to a person.
-    pub(crate) fn page(&self) -> String {
+    /// What the gateway says of a mobile host to a person.
+    pub(crate) fn page(&self, peer: &str) -> String {
         let mut command = Command::new(PROGRAM);
         command.args(["status", "--name", "gateway", "--state-dir", "gateway"]);
+        command.args(["--peer", peer]);
         let output = command.current_dir(self.folder.path()).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     }

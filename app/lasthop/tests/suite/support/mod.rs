@@ -224,6 +224,20 @@ impl Hosts {
         daemon
     }
 
+    /// Exit code and page of `lasthop status`.
+    pub(crate) fn status_page(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let mut command = Command::new(PROGRAM);
+        command.arg("status").args(arguments).arg("--state-dir");
+        let output = command
+            .arg(self.folder.path().join("state"))
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    }
+
     /// What `lasthop status --json` says of that daemon; null if nobody answers.
     pub(crate) fn status(&self, name: &str) -> Value {
         let state = self.folder.path().join("state");
