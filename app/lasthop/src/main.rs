@@ -30,6 +30,7 @@ mod reload;
 mod signals;
 mod state;
 mod status;
+mod top;
 mod up;
 mod web;
 
@@ -50,6 +51,7 @@ Examples:
   lasthop check gateway.toml                 validate a configuration
   lasthop reload                             take a changed configuration without a restart
   lasthop status                             the state of the hop, at either end
+  lasthop top                                the same each second, with the fades of the last minute
   lasthop web                                metrics for Prometheus, and a live page, of a daemon
   lasthop signals                            fades and hand-offs as they happen
   lasthop emulate --link l2-b80              a fading link between two interfaces
@@ -90,6 +92,7 @@ enum Command {
     Signals(signals::Arguments),
     Status(status::Arguments),
     Sync(mount::SyncArguments),
+    Top(top::Arguments),
     Unmount(mount::UnmountArguments),
     Web(web::Arguments),
     #[command(hide = true)]
@@ -119,6 +122,7 @@ fn main() -> ExitCode {
         Command::Signals(arguments) => signals::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Sync(arguments) => mount::run_sync(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
         Command::Unmount(arguments) => mount::run_unmount(&arguments),
         Command::Web(arguments) => web::run(&arguments),
         Command::WebRelay(arguments) => web::run_relay(&arguments),

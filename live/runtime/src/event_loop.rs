@@ -2,6 +2,7 @@
 
 mod carry;
 mod catch_up;
+mod fades;
 mod paths;
 mod reload;
 mod status;
@@ -15,6 +16,7 @@ use edges::clock;
 use edges::signals::Signal;
 use edges::tun::PacketDevice;
 use edges::wait::{Interest, WOKEN, Waiter, Waker};
+use fades::{FadeLine, FadeLog};
 use hosts::{Event, Input};
 pub use status::{BearerStatus, DeviceStatus, Status, Summary};
 use thiserror::Error;
@@ -124,6 +126,7 @@ struct Work {
     outbox: Outbox,
     counters: LoopCounters,
     events: Vec<Event>,
+    fades: FadeLog,
     /// Claims of mobile hosts that are not passed on yet.
     claims: Vec<KeyClaim>,
     /// Sockets of split connections.
@@ -141,6 +144,7 @@ impl Work {
             outbox: Outbox::new(OUTBOX),
             counters: LoopCounters::default(),
             events: Vec::new(),
+            fades: FadeLog::default(),
             claims: Vec::new(),
         }
     }
@@ -250,6 +254,8 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             }
             if let Some(stopped) = found.stopped {
                 self.ports.supervisor.iter().for_each(Supervisor::end);
+                let rest = self.work.fades.due(Instant::from_nanos(u64::MAX));
+                rest.iter().for_each(FadeLine::log);
                 self.tell(clock::monotonic(), Input::Leave);
                 self.flush()?;
                 return Ok(stopped);
@@ -289,6 +295,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         }
         if now >= self.next_wall {
             self.next_wall = now + WALL_INTERVAL;
+            self.work.fades.due(now).iter().for_each(FadeLine::log);
             self.tell(now, Input::Wall(clock::wall().as_nanos()));
         }
         if self.news_due.is_some_and(|due| due <= now) {

@@ -95,6 +95,31 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    /// Returns its name in structured logs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Established { .. } => "established",
+            Self::KeyShared => "key-shared",
+            Self::StampRefused { .. } => "stamp-refused",
+            Self::Left => "left",
+            Self::Expired => "expired",
+            Self::FadeBegan => "fade-began",
+            Self::FadeEnded { .. } => "fade-ended",
+            Self::HandoffBegan => "handoff-began",
+            Self::HandoffEnded { .. } => "handoff-ended",
+            Self::Moved { .. } => "moved",
+            Self::TcpRefused { .. } => "tcp-refused",
+            Self::ForeignRequest { .. } => "foreign-request",
+            Self::Admitted => "admitted",
+            Self::Changed { .. } => "changed",
+            Self::Revoked => "revoked",
+            Self::NotAdmitted(_) => "not-admitted",
+            Self::DetourBegan { .. } => "detour-began",
+            Self::DetourEnded { .. } => "detour-ended",
+            Self::StreamsRefused => "streams-refused",
+        }
+    }
+
     /// Returns the change that it means for applications, if any.
     pub fn change(&self) -> Option<Change> {
         match *self {

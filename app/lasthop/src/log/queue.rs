@@ -29,17 +29,20 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Starts the thread, which writes to `to` and may block there.
+    /// Starts the thread, which writes to `to` and may block there. `dropped_line` returns the line for dropped ones.
     ///
     /// # Errors
     /// If the system cannot start a thread.
-    pub(super) fn start(to: impl Write + Send + 'static) -> io::Result<Self> {
+    pub(super) fn start(
+        to: impl Write + Send + 'static,
+        dropped_line: fn(u64) -> String,
+    ) -> io::Result<Self> {
         let (messages, waiting) = sync_channel(LINES);
         let dropped = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&dropped);
         thread::Builder::new()
             .name("log".into())
-            .spawn(move || write_all(&waiting, to, &count))?;
+            .spawn(move || write_all(&waiting, to, &count, dropped_line))?;
         Ok(Self { messages, dropped })
     }
 
@@ -70,17 +73,19 @@ impl Queue {
 }
 
 /// Writes lines until the queue is gone. If the reader is gone, they are lost.
-fn write_all(waiting: &Receiver<Message>, mut to: impl Write, dropped: &AtomicU64) {
+fn write_all(
+    waiting: &Receiver<Message>,
+    mut to: impl Write,
+    dropped: &AtomicU64,
+    dropped_line: fn(u64) -> String,
+) {
     for message in waiting {
         match message {
             Message::Line(line) => {
                 let _ = to.write_all(&line);
                 let count = dropped.swap(0, Ordering::Relaxed);
                 if count > 0 {
-                    let _ = writeln!(
-                        to,
-                        "{count} lines of the log were dropped, as its reader was too slow"
-                    );
+                    let _ = writeln!(to, "{}", dropped_line(count));
                 }
             }
             Message::Flush(done) => {
@@ -129,7 +134,11 @@ mod tests {
             has_gone: false,
             read: Arc::clone(&read),
         };
-        (Queue::start(to).expect("a thread"), go, read)
+        (
+            Queue::start(to, super::super::dropped).expect("a thread"),
+            go,
+            read,
+        )
     }
 
     #[test]

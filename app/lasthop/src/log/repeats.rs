@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use super::format::Format;
+
 /// Number of lines of one kind in one interval; more are counted.
 const LINES: u32 = 20;
 const INTERVAL: Duration = Duration::from_mins(1);
@@ -26,11 +28,18 @@ struct Seen {
     last: String,
 }
 
+/// Lines of one kind that were not written.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct LeftOut {
+    more: u64,
+    last: String,
+}
+
 /// The answer to a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Admitted<'a> {
     /// Lines for intervals that have ended.
-    pub(super) ended: Vec<String>,
+    pub(super) ended: Vec<LeftOut>,
     /// The line itself, if it is to be written.
     pub(super) line: Option<&'a str>,
 }
@@ -70,15 +79,15 @@ impl Repeats {
     }
 
     /// Returns what remains to be said of all kinds.
-    pub(super) fn finish(&mut self) -> Vec<String> {
+    pub(super) fn finish(&mut self) -> Vec<LeftOut> {
         std::mem::take(&mut self.kinds)
-            .values()
-            .filter_map(Seen::words)
+            .into_values()
+            .filter_map(Seen::left_out)
             .collect()
     }
 
     /// Ends the intervals that are over.
-    fn end(&mut self, now: Instant) -> Vec<String> {
+    fn end(&mut self, now: Instant) -> Vec<LeftOut> {
         if self.next_end.is_none_or(|end| now < end) {
             return Vec::new();
         }
@@ -87,15 +96,23 @@ impl Repeats {
             .extract_if(.., |_, seen| seen.until <= now)
             .collect();
         self.next_end = self.kinds.values().map(|seen| seen.until).min();
-        over.iter().filter_map(|(_, seen)| seen.words()).collect()
+        let over = over.into_iter();
+        over.filter_map(|(_, seen)| seen.left_out()).collect()
     }
 }
 
 impl Seen {
-    /// Returns the line for those that were not written, if there are any.
-    fn words(&self) -> Option<String> {
-        let (more, last) = (self.more, &self.last);
-        (more > 0).then(|| format!("and {more} more like it, the last one: {last}"))
+    /// Returns the lines that were not written, if there are any.
+    fn left_out(self) -> Option<LeftOut> {
+        let (more, last) = (self.more, self.last);
+        (more > 0).then_some(LeftOut { more, last })
+    }
+}
+
+impl LeftOut {
+    /// Returns the line about them.
+    pub(super) fn words(&self, format: Format) -> String {
+        format.left_out(self.more, &self.last)
     }
 }
 
@@ -112,8 +129,11 @@ mod tests {
         let later = start + INTERVAL;
         let admitted = repeats.admit(later, 7, "it moved again");
         assert_eq!(admitted.line, Some("it moved again"));
-        let words = "and 37 more like it, the last one: it moved".to_owned();
-        assert_eq!(admitted.ended, [words]);
+        let words = admitted.ended.iter().map(|line| line.words(Format::Text));
+        assert_eq!(
+            words.collect::<Vec<_>>(),
+            ["and 37 more like it, the last one: it moved"]
+        );
         assert!(repeats.finish().is_empty());
     }
 

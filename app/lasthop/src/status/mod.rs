@@ -25,7 +25,7 @@ Examples:
   lasthop status                   one line for each peer of the daemon on this host
   lasthop status --peer tablet7    all about one peer
   lasthop status --name gateway    of one of several daemons
-  lasthop status --json            for programs: one line of JSON, see docs/status-schema.json
+  lasthop status --json            for programs: one line of JSON
 
 Exit codes:
   0  a mobile host is connected; a gateway runs; with --peer: that peer is connected

@@ -126,7 +126,7 @@ fn one_that_is_killed_and_a_stranger_that_floods_cost_the_others_nothing() {
     );
     let said = format!("takes at most {most} of memory");
     cell.wait_until("the log says the same", || cell.log(0).contains(&said));
-    assert!(cell.page("m1").contains(&format!("at most {most} in all")));
+    assert!(cell.page(0).contains(&format!("at most {most} in all")));
     for daemon in mobiles.into_iter().chain([gateway]) {
         assert!(daemon.terminate().success());
     }

@@ -164,6 +164,13 @@ fn a_wrong_log_filter_is_refused() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("LASTHOP_LOG is 'lasthop=loud'"));
+    let output = Command::new(env!("CARGO_BIN_EXE_lasthop"))
+        .args(["gateway", "--config", "none.toml"])
+        .env("LASTHOP_LOG_FORMAT", "xml")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("LASTHOP_LOG_FORMAT is 'xml'; use text or json"));
 }
 
 #[test]
@@ -171,6 +178,7 @@ fn status_says_when_nobody_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().to_str().unwrap();
     assert!(refusal(&["status", "--state-dir", at], folder.path()).contains("no daemon runs here"));
+    assert!(refusal(&["top", "--state-dir", at], folder.path()).contains("needs a terminal"));
     let named = ["status", "--name", "tablet", "--state-dir", at];
     assert!(refusal(&named, folder.path()).contains("no daemon of that name"));
     drop(std::os::unix::net::UnixListener::bind(folder.path().join("tablet.sock")).unwrap());

@@ -15,7 +15,9 @@ fn carries_everything_and_leaves_nothing() {
     let hosts = Hosts::create();
     let before = hosts.traces();
 
-    let [gateway, mobile] = hosts.start_both();
+    let gateway = hosts.start_with("gateway", &[("LASTHOP_LOG_FORMAT", "json")]);
+    let mobile = hosts.start("mobile");
+    hosts.wait_until_connected();
     ping(&hosts.mobile, FIXED_HOST);
     assert_eq!(
         fetch(&hosts, 8 << 20),
@@ -47,6 +49,17 @@ fn carries_everything_and_leaves_nothing() {
     let unknown = ["--name", "gateway", "--peer", "tablet8"];
     assert_eq!(hosts.status_page(&unknown).0, Some(2));
     assert_eq!(gateway.terminate().code(), Some(0));
+    let log = fs::read_to_string(hosts.folder.path().join("gateway.log")).unwrap();
+    let lines = log.lines().map(serde_json::from_str::<serde_json::Value>);
+    let lines: Result<Vec<_>, _> = lines.collect();
+    let lines = lines.expect("each line is JSON");
+    let has = |event: &str| {
+        let is_it = |line: &serde_json::Value| {
+            line["fields"]["event"] == event && line["fields"]["peer"] == "tablet7"
+        };
+        lines.iter().any(is_it)
+    };
+    assert!(has("established") && has("left"), "{log}");
     assert_eq!(hosts.traces(), before);
     assert!(!hosts.folder.path().join("state/mobile.sock").exists());
 }

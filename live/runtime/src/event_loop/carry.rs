@@ -5,9 +5,10 @@ use std::io;
 use edges::bearer::DatagramBearer;
 use edges::clock;
 use edges::tun::PacketDevice;
-use hosts::{EventKind, Input, Output};
+use hosts::{Event, EventKind, Input, Output};
 use wire::packet::Packet;
 
+use super::fades::{FadeLine, FadeLog};
 use super::{EventLoop, LoopCounters, Work};
 use crate::finder::Finder;
 use crate::host::DrivenHost;
@@ -63,7 +64,7 @@ fn drain<H: DrivenHost>(host: &mut H, device: &mut impl PacketDevice, work: &mut
             }
             Output::Claim { of, key } => work.claims.push(KeyClaim { of, key }),
             Output::Event(event) => {
-                tracing::info!("{event}");
+                log_event(&event, &mut work.fades);
                 let is_up = event.kind == EventKind::Established { fresh: true };
                 if let Some(sockets) = work.sockets.as_mut().filter(|_| is_up) {
                     sockets.examine_former();
@@ -75,6 +76,20 @@ fn drain<H: DrivenHost>(host: &mut H, device: &mut impl PacketDevice, work: &mut
             }
         }
     }
+}
+
+/// Writes an event to the log.
+fn log_event(event: &Event, fades: &mut FadeLog) {
+    let (now, peer) = (clock::monotonic(), &event.peer);
+    let line = if event.kind == EventKind::FadeBegan {
+        fades.began(now, peer)
+    } else if let EventKind::FadeEnded { lasted, .. } = event.kind {
+        fades.ended(now, peer, lasted)
+    } else {
+        tracing::info!(peer, event = event.kind.name(), "{event}");
+        None
+    };
+    line.iter().for_each(FadeLine::log);
 }
 
 /// Sends a packet to the device. If it does not accept the packet, the packet is lost, as in any full queue; the hop

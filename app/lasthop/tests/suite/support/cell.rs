@@ -73,11 +73,13 @@ impl Cell {
         Daemon(self.daemons().start(host, &self.hosts[host]).unwrap())
     }
 
-    /// What the gateway says of a mobile host to a person.
-    pub(crate) fn page(&self, peer: &str) -> String {
+    /// What the gateway says of its mobile host with this index to a person.
+    pub(crate) fn page(&self, index: usize) -> String {
+        let peers = self.peers();
+        let name = peers[index]["name"].as_str().unwrap();
         let mut command = Command::new(PROGRAM);
         command.args(["status", "--name", "gateway", "--state-dir", "gateway"]);
-        command.args(["--peer", peer]);
+        command.args(["--peer", name]);
         let output = command.current_dir(self.folder.path()).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     }
