@@ -103,7 +103,9 @@ fn dropped(count: u64) -> String {
 pub(crate) fn finish(line: Option<&str>) {
     let repeats = || REPEATS.lock().unwrap_or_else(PoisonError::into_inner);
     let left_out = repeats().finish();
-    left_out.iter().for_each(|line| write(&line.words(form())));
+    for kind in &left_out {
+        write(&kind.words(form()));
+    }
     if let Some(line) = line {
         write(&form().line("ERROR", line));
     }

@@ -413,11 +413,12 @@ mod tests {
         );
     }
 
+    const AGAIN: &str = r#"{"host":{"peers":[0],"more_from":2}}"#;
+
     #[test]
     fn pages_that_do_not_go_on_are_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pages.sock");
-        const AGAIN: &str = r#"{"host":{"peers":[0],"more_from":2}}"#;
         let asked = answer_with(&path, &[AGAIN, AGAIN]);
         let error = ask_status::<Value>(&path).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);

@@ -76,7 +76,8 @@ impl Format {
 mod tests {
     use super::*;
 
-    const LINE: &str = r#"{"timestamp":"2026-01-01T00:00:00Z","level":"INFO","fields":{"message":"m1: left","peer":"m1"}}"#;
+    const LINE: &str =
+        r#"{"timestamp":"2026-01-01T00:00:00Z","fields":{"message":"m1: left","peer":"m1"}}"#;
 
     #[test]
     fn lines_that_were_left_out_are_counted_in_either_form() {

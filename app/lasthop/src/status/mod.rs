@@ -79,9 +79,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             let mut status = only_peer(&socket, name)?;
             let mut peers = status["host"]["peers"].as_array_mut().into_iter().flatten();
             let is_connected = peers.any(|peer| !peer["keys_age"].is_null());
-            let page = match arguments.json {
-                true => format!("{status}\n"),
-                false => page::render(&read(&socket, status)?),
+            let page = if arguments.json {
+                format!("{status}\n")
+            } else {
+                page::render(&read(&socket, status)?)
             };
             (page, is_connected)
         }
@@ -101,9 +102,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     // A reader that has gone, such as `head`, has all that it wants.
     let _ = io::stdout().lock().write_all(page.as_bytes());
-    match is_connected {
-        true => Ok(()),
-        false => Err(Failure::not_connected()),
+    if is_connected {
+        Ok(())
+    } else {
+        Err(Failure::not_connected())
     }
 }
 

@@ -41,12 +41,12 @@ pub(super) fn render(summary: &Summary, has_colours: bool) -> String {
         page.push_str("no mobile host yet; `lasthop invite --name NAME` invites one\n");
         return page;
     }
-    page.push_str(&row(HEADERS.map(str::to_owned)));
+    page.push_str(&row(&HEADERS.map(str::to_owned)));
     let mut has_unknown = false;
     for peer in &host.peers {
         let (condition, cells) = cells(peer);
         has_unknown |= cells.iter().any(|cell| cell == short::UNKNOWN);
-        let line = row(cells);
+        let line = row(&cells);
         let colour = match condition {
             Condition::Connected => None,
             Condition::Fading => Some("33"),
@@ -80,12 +80,13 @@ fn cells(peer: &PeerSummary) -> (Condition, [String; 7]) {
     (condition, cells)
 }
 
-fn row(cells: [String; 7]) -> String {
+fn row(cells: &[String; 7]) -> String {
     let mut line = String::new();
     for ((cell, width), is_number) in cells.iter().zip(WIDTHS).zip(NUMBERS) {
-        let _ = match is_number {
-            true => write!(line, "{cell:>width$}  "),
-            false => write!(line, "{cell:width$}  "),
+        let _ = if is_number {
+            write!(line, "{cell:>width$}  ")
+        } else {
+            write!(line, "{cell:width$}  ")
         };
     }
     line.truncate(line.trim_end().len());

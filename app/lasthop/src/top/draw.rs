@@ -43,9 +43,10 @@ impl Palette {
     }
 
     fn colour(self, colour: Color) -> Style {
-        match self.has_colours {
-            true => Style::new().fg(colour),
-            false => Style::new(),
+        if self.has_colours {
+            Style::new().fg(colour)
+        } else {
+            Style::new()
         }
     }
 
@@ -64,7 +65,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, board: &Board, now: Instant, palette: 
         Constraint::Length(1),
         Constraint::Length(u16::from(board.trouble.is_some())),
         Constraint::Min(0),
-        Constraint::Length(1),
+        Constraint::Length(2),
         Constraint::Length(1),
     ];
     let [title, trouble, table, details, keys] = Layout::vertical(lines).areas(frame.area());
@@ -78,7 +79,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, board: &Board, now: Instant, palette: 
         frame.render_widget(Paragraph::new(HELP).wrap(Wrap { trim: true }), table);
     } else {
         draw_peers(frame, table, board, palette);
-        frame.render_widget(Line::raw(chosen(board)), details);
+        let text = Paragraph::new(chosen(board));
+        frame.render_widget(text.wrap(Wrap { trim: true }), details);
     }
     let order = board.order.name();
     let text = format!("q quit   s sort (by {order})   ↑↓ choose   ? help");
@@ -111,7 +113,7 @@ fn trouble_of(board: &Board, now: Instant) -> Option<String> {
     Some(format!("for {seconds} s: {trouble}"))
 }
 
-/// Returns the line about the chosen peer.
+/// Returns the text about the chosen peer.
 fn chosen(board: &Board) -> String {
     let rows = board.rows();
     let Some(peer) = board.chosen_row(&rows).and_then(|row| rows.get(row)) else {
@@ -149,9 +151,11 @@ fn draw_peers(frame: &mut Frame<'_>, area: Rect, board: &Board, palette: Palette
     let rows = peers.iter().enumerate().skip(first).take(visible);
     let rows = rows.map(|(index, peer)| {
         let (condition, _) = short::state(peer);
-        let style = match chosen == Some(index) {
-            true => palette.of(condition).add_modifier(Modifier::REVERSED),
-            false => palette.of(condition),
+        let style = palette.of(condition);
+        let style = if chosen == Some(index) {
+            style.add_modifier(Modifier::REVERSED)
+        } else {
+            style
         };
         Row::new(cells(peer, has_air, board.strip(peer, strip))).style(style)
     });
@@ -165,7 +169,7 @@ fn draw_peers(frame: &mut Frame<'_>, area: Rect, board: &Board, palette: Palette
         right("queue", 7),
     ];
     header.extend(has_air.then(|| right("air", 4)));
-    let mut widths: Vec<_> = WIDTHS[..columns].iter().copied().collect();
+    let mut widths = WIDTHS[..columns].to_vec();
     widths.insert(5, strip as u16);
     let bold = Style::new().add_modifier(Modifier::BOLD);
     let header = Row::new(header).style(bold);
@@ -202,6 +206,7 @@ fn cells(peer: &PeerSummary, has_air: bool, strip: String) -> Vec<String> {
 fn rate(bits_per_second: u64) -> String {
     short::rate(bits_per_second)
         .trim_end_matches("bit/s")
+        .trim_end()
         .into()
 }
 
@@ -297,13 +302,18 @@ mod tests {
         shown(
             &lines[2],
             &[
-                "tablet1", "5.73 M", " 0 ", "nothing", "0.0 %", "12.3 ms", "50 %",
+                "tablet1",
+                "5.73 M",
+                " 0 nothing",
+                "0.0 %",
+                "12.3 ms",
+                "50 %",
             ],
         );
         shown(&lines[3], &["tablet2", "the air", "12.3 %", "50 %"]);
         shown(&lines[4], &["tablet3", "not heard", "-"]);
         shown(
-            &lines[22],
+            &lines[21..23].join(" "),
             &[
                 "tablet1: connected 90 s",
                 "round trip 45.0 ms",
@@ -360,7 +370,7 @@ mod tests {
         board.note(Instant::now(), Ok(summary(peers)));
         board.press(Key::Down(usize::MAX));
         // In the order of names.
-        assert!(screen(&board, 80, 24)[21].contains("tablet999"));
+        assert!(screen(&board, 80, 24)[20].contains("tablet999"));
         board.press(Key::Up(usize::MAX));
         assert!(screen(&board, 80, 24)[2].contains("tablet1 "));
         for (width, height) in [(1, 1), (20, 3), (79, 5), (300, 100)] {
