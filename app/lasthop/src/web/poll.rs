@@ -15,7 +15,7 @@ use crate::failure::Failure;
 const PERIOD: Duration = Duration::from_secs(1);
 /// Largest share of the time that a daemon may spend on answers, as a divisor: the status of thousands of peers takes
 /// long. And the longest time between two queries.
-const SHARE: u32 = 20;
+const SHARE: u32 = 50;
 const LONGEST_PERIOD: Duration = Duration::from_secs(10);
 
 /// One answer of the daemon.
