@@ -272,6 +272,8 @@ fn first_paint(browser: &mut Browser) -> Result<Option<String>, Failure> {
                 scheme: SCHEMES[0],
             },
         )?;
+        // A page may have its first event before it is painted.
+        wait(&mut tab, "it is painted", "firstPaint() !== null")?;
         paints.push(
             tab.evaluate("firstPaint()")?
                 .as_f64()
