@@ -6,12 +6,12 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use bytes::{Bytes, BytesMut};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::socket::{enlarge_buffers, set_option};
+use crate::socket::{enlarge_buffers, receive_messages, send_messages, set_option};
 
 /// Number of datagrams that one system call receives or sends.
 const BATCH: usize = 16;
@@ -112,16 +112,7 @@ impl ConnectedUdp {
             std::array::from_fn(|at| header(&raw mut slices[at]));
         // SAFETY: each header points to one slice, which points to `ROOM` bytes of a room's spare capacity; all of
         // them live through the call.
-        let count = unsafe {
-            libc::recvmmsg(
-                self.socket.as_raw_fd(),
-                headers.as_mut_ptr(),
-                BATCH as _,
-                libc::MSG_DONTWAIT,
-                std::ptr::null_mut(),
-            )
-        };
-        let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
+        let count = unsafe { receive_messages(&self.socket, &mut headers) }?;
         for (length, header) in lengths.iter_mut().zip(&headers) {
             *length = (header.msg_len as usize).min(ROOM);
         }
@@ -163,15 +154,7 @@ impl ConnectedUdp {
             std::array::from_fn(|at| header(&raw mut slices[at]));
         // SAFETY: each header points to one slice, which points to a datagram's bytes; all of them live through the
         // call, which only reads them.
-        let count = unsafe {
-            libc::sendmmsg(
-                self.socket.as_raw_fd(),
-                headers.as_mut_ptr(),
-                count as _,
-                libc::MSG_DONTWAIT,
-            )
-        };
-        usize::try_from(count).map_err(|_| io::Error::last_os_error())
+        unsafe { send_messages(&self.socket, &mut headers[..count]) }
     }
 }
 

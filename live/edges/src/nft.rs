@@ -10,6 +10,8 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::process::outlive_signals;
+
 /// Folders of `nft` on systems where the search path of users does not contain it.
 const USUAL_FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
 /// Length of the longest instance name in a table's name, in bytes.
@@ -148,7 +150,10 @@ impl Table {
             program: program.display().to_string(),
             source,
         };
-        let mut child = Command::new(&program)
+        let mut command = Command::new(&program);
+        // A service manager or a terminal ends all processes of a daemon at once, and its rules are taken back then.
+        outlive_signals(&mut command);
+        let mut child = command
             .args(["-f", "-"])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

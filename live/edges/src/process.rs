@@ -15,6 +15,22 @@ pub fn end_with_parent(command: &mut Command) {
     unsafe { command.pre_exec(ask) };
 }
 
+/// Makes the process that `command` starts ignore the signals that end a daemon, as its handlers do not pass on to it.
+pub(crate) fn outlive_signals(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    let ignore = || {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+            // SAFETY: ignoring a signal runs no code of ours.
+            if unsafe { libc::signal(signal, libc::SIG_IGN) } == libc::SIG_ERR {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes three system calls and allocates nothing.
+    unsafe { command.pre_exec(ignore) };
+}
+
 /// Raises the limit of open files and sockets to `count`, or as far as allowed; returns the resulting limit.
 ///
 /// # Errors
@@ -40,10 +56,36 @@ pub fn allow_open_files(count: u64) -> io::Result<u64> {
 /// # Errors
 /// Without root's rights or `CAP_SYS_NICE`.
 pub fn go_first() -> io::Result<()> {
-    let lowest = libc::sched_param { sched_priority: 1 };
+    // The structure of the kernel has this field only. musl's function does nothing.
+    let lowest: libc::c_int = 1;
     // SAFETY: the call reads one structure that lives through it; 0 is the calling thread.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const lowest) } {
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_sched_setscheduler,
+            0,
+            libc::SCHED_RR,
+            &raw const lowest,
+        )
+    };
+    match result {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_outlives_the_signals_that_end_a_daemon() {
+        let mut command = Command::new("sh");
+        command.args([
+            "-c",
+            "kill -TERM $$; kill -INT $$; kill -HUP $$; echo it lives",
+        ]);
+        outlive_signals(&mut command);
+        let output = command.output().unwrap();
+        assert_eq!(output.stdout, b"it lives\n", "{}", output.status);
     }
 }

@@ -73,3 +73,47 @@ pub(crate) fn set_option(socket: &Socket, level: i32, option: i32, value: i32) -
         _ => Err(io::Error::last_os_error()),
     }
 }
+
+/// Sends messages without blocking; returns the number sent. It makes the system call itself, because musl's function
+/// makes one for each message.
+///
+/// # Safety
+/// Each header points to slices, and to an address if it names one, that live through the call.
+pub(crate) unsafe fn send_messages(
+    socket: &Socket,
+    headers: &mut [libc::mmsghdr],
+) -> io::Result<usize> {
+    // SAFETY: the caller's promise. The kernel reads as many headers as there are.
+    let count = unsafe {
+        libc::syscall(
+            libc::SYS_sendmmsg,
+            socket.as_raw_fd(),
+            headers.as_mut_ptr(),
+            headers.len(),
+            libc::MSG_DONTWAIT,
+        )
+    };
+    usize::try_from(count).map_err(|_| io::Error::last_os_error())
+}
+
+/// Receives messages without blocking, at most one for each header; returns their number.
+///
+/// # Safety
+/// Each header points to slices, and to room for an address and control messages if it names some, that live through
+/// the call and are borrowed by nobody else.
+pub(crate) unsafe fn receive_messages(
+    socket: &Socket,
+    headers: &mut [libc::mmsghdr],
+) -> io::Result<usize> {
+    // SAFETY: the caller's promise. The kernel writes to as many headers as there are.
+    let count = unsafe {
+        libc::recvmmsg(
+            socket.as_raw_fd(),
+            headers.as_mut_ptr(),
+            headers.len() as _,
+            libc::MSG_DONTWAIT as _,
+            std::ptr::null_mut(),
+        )
+    };
+    usize::try_from(count).map_err(|_| io::Error::last_os_error())
+}

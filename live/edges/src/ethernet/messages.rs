@@ -9,6 +9,8 @@ use units::Duration;
 use wire::ethernet::{LENGTH_BYTES, MacAddress, length_of};
 use wire::packet::PacketBuffer;
 
+use crate::socket::{receive_messages, send_messages};
+
 /// Number of frames that one system call receives or sends.
 pub(super) const BATCH: usize = 64;
 /// Room for the payload of a frame, in bytes: more than the longest jumbo frames of network interfaces. A longer one is
@@ -97,15 +99,7 @@ pub(super) fn send(
     });
     // SAFETY: each header points to the address and to two slices, which point to a length and a datagram's bytes; all
     // of them live through the call, which only reads them.
-    let count = unsafe {
-        libc::sendmmsg(
-            socket.as_raw_fd(),
-            headers.as_mut_ptr(),
-            datagrams.len().min(BATCH) as _,
-            libc::MSG_DONTWAIT,
-        )
-    };
-    usize::try_from(count).map_err(|_| io::Error::last_os_error())
+    unsafe { send_messages(socket, &mut headers[..datagrams.len().min(BATCH)]) }
 }
 
 /// Receives up to [`BATCH`] messages, each into [`ROOM`] bytes of `rooms`; returns their number.
@@ -135,16 +129,7 @@ pub(super) fn receive(
     });
     // SAFETY: each header points to an address, a control buffer and a slice of a room, with their sizes; all of them
     // live through the call and are borrowed by nobody else.
-    let count = unsafe {
-        libc::recvmmsg(
-            socket.as_raw_fd(),
-            headers.as_mut_ptr(),
-            BATCH as _,
-            libc::MSG_DONTWAIT,
-            std::ptr::null_mut(),
-        )
-    };
-    let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
+    let count = unsafe { receive_messages(socket, &mut headers) }?;
     let came = headers.iter().zip(&addresses).take(count);
     for (received, (header, address)) in received.iter_mut().zip(came) {
         *received = Received {
