@@ -13,7 +13,6 @@ use zeroize::Zeroizing;
 use crate::daemon::unix_seconds;
 use crate::failure::Failure;
 use crate::state::{Mobiles, STATE, State};
-use crate::status::ENDING;
 use crate::up::endpoints;
 use crate::{background, entropy, key_file, lifetime};
 
@@ -144,7 +143,9 @@ pub(crate) fn make(
     name: &str,
     settings: &Settings<'_>,
 ) -> Result<Line, Failure> {
-    let key = mobiles.source.file(&mobiles.config.private_key_file);
+    let key = mobiles
+        .source
+        .secret_file(&mobiles.config.private_key_file)?;
     let gateway = key_file::read::<PrivateKey>(&key)?.public_key();
     let expires = settings.expires;
     let (addresses, places) = (Vec::new(), settings.endpoints.to_vec());
@@ -160,10 +161,7 @@ pub(crate) fn make(
 
 /// Has the running gateway take the changes; returns false if it does not run.
 pub(crate) fn notify(mobiles: &Mobiles) -> Result<bool, Failure> {
-    let socket = mobiles
-        .source
-        .file(&mobiles.config.state_dir)
-        .join(format!("{}.{ENDING}", mobiles.config.name.0));
+    let socket = mobiles.source.socket()?;
     if !background::is_running(&socket) {
         return Ok(false);
     }

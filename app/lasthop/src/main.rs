@@ -14,6 +14,7 @@ mod demo;
 mod emulate;
 mod entropy;
 mod failure;
+mod help;
 mod interrupt;
 mod invite;
 mod join;
@@ -23,10 +24,12 @@ mod lab;
 mod lifetime;
 mod links;
 mod log;
+mod manual;
 mod mount;
 mod nfs;
 mod peers;
 mod reload;
+mod service;
 mod signals;
 mod state;
 mod status;
@@ -36,7 +39,7 @@ mod web;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use failure::Failure;
 
@@ -81,9 +84,6 @@ enum Command {
     Keygen(keygen::Arguments),
     Lab(lab::Arguments),
     Mount(Box<mount::Arguments>),
-    /// Configures the network for a daemon, which starts it
-    #[command(hide = true)]
-    NetworkHelper,
     Nfs(Box<nfs::Arguments>),
     Peers(peers::PeersArguments),
     Reload(reload::Arguments),
@@ -99,8 +99,42 @@ enum Command {
     WebRelay(web::RelayArguments),
 }
 
+/// Commands that users do not type, so they are in no help: the helper that a daemon starts, and the manual's maker.
+fn internal() -> Option<Result<(), Failure>> {
+    let mut arguments = std::env::args_os().skip(1);
+    let command = arguments.next()?;
+    match command.to_str()? {
+        daemon::HELPER => Some(daemon::run_helper()),
+        manual::COMMAND => Some(manual::run(arguments.next())),
+        _ => None,
+    }
+}
+
+/// Returns the whole command line.
+fn command_line() -> clap::Command {
+    Arguments::command()
+}
+
+/// Returns the command in the arguments of this process. Help, and errors, end it.
+fn parse() -> Command {
+    let command = help::fit(command_line(), help::width());
+    let parsed = Arguments::from_arg_matches(&command.get_matches());
+    parsed.unwrap_or_else(|error| error.exit()).command
+}
+
 fn main() -> ExitCode {
-    let outcome: Result<(), Failure> = match Arguments::parse().command {
+    let outcome = internal().unwrap_or_else(|| run(parse()));
+    match outcome {
+        Ok(()) => {
+            log::finish(None);
+            ExitCode::SUCCESS
+        }
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    match command {
         Command::Check(arguments) => check::run(&arguments),
         Command::Clean(arguments) => clean::run(&arguments),
         Command::Invite(arguments) => invite::run(&arguments),
@@ -116,7 +150,6 @@ fn main() -> ExitCode {
         Command::Keygen(arguments) => keygen::run(&arguments),
         Command::Lab(arguments) => lab::run(&arguments),
         Command::Mount(arguments) => mount::run(&arguments),
-        Command::NetworkHelper => daemon::run_helper(),
         Command::Nfs(arguments) => nfs::run(&arguments),
         Command::Reload(arguments) => reload::run(&arguments),
         Command::Signals(arguments) => signals::run(&arguments),
@@ -126,12 +159,5 @@ fn main() -> ExitCode {
         Command::Unmount(arguments) => mount::run_unmount(&arguments),
         Command::Web(arguments) => web::run(&arguments),
         Command::WebRelay(arguments) => web::run_relay(&arguments),
-    };
-    match outcome {
-        Ok(()) => {
-            log::finish(None);
-            ExitCode::SUCCESS
-        }
-        Err(failure) => failure.report(),
     }
 }

@@ -306,8 +306,11 @@ fn confine(charge: &Charge) -> io::Result<()> {
         .chain([folder])
         .chain(charge.peers.as_deref());
     let write: Vec<_> = write.collect();
+    // Secrets that a service manager passes.
+    let passed = std::env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);
+    let read: Vec<_> = [configured].into_iter().chain(passed.as_deref()).collect();
     let files = Files {
-        read: &[configured],
+        read: &read,
         run: &PROGRAMS.map(Path::new),
         write: &write,
     };

@@ -24,9 +24,14 @@ use units::Bytes;
 
 use crate::failure::Failure;
 use crate::key_file;
+use crate::status::ENDING;
 
 /// Upper limit of a configuration file; a longer one is another file.
 const MOST_BYTES: u64 = 1 << 20;
+
+/// Folder of the secrets that a service manager passes, as configurations and as the environment name it (systemd's
+/// `LoadCredential=`).
+const CREDENTIALS: (&str, &str) = ("$CREDENTIALS_DIRECTORY", "CREDENTIALS_DIRECTORY");
 
 /// Most files of one folder of mobile hosts.
 const MOST_FILES: usize = 65_536;
@@ -134,7 +139,7 @@ impl Source {
     /// Returns the shared secret in the file that the configuration names so.
     pub(crate) fn secret(&self, path: &Path) -> Result<PresharedKey, Failure> {
         let Some(files) = &self.files else {
-            return key_file::read(&self.file(path));
+            return key_file::read(&self.secret_file(path)?);
         };
         let text = files.secrets.get(path).map_or("", String::as_str);
         let failed = |error| Failure::setting(format!("{}: {error}", path.display()));
@@ -149,6 +154,35 @@ impl Source {
     /// Returns the path of a file that the configuration names, relative to the folder of the configuration.
     pub(crate) fn file(&self, path: &Path) -> PathBuf {
         self.path.parent().unwrap_or(Path::new("")).join(path)
+    }
+
+    /// Returns the control socket of the daemon with this configuration.
+    pub(crate) fn socket(&self) -> Result<PathBuf, Failure> {
+        let table: toml::Table = self.parse()?;
+        let (name, folder) = if table.contains_key("gateway") {
+            let config = mobile::MobileConfig::load(self)?;
+            (config.name, config.state_dir)
+        } else {
+            let config = gateway::GatewayConfig::load(self)?;
+            (config.name, config.state_dir)
+        };
+        Ok(self.file(&folder).join(format!("{}.{ENDING}", name.0)))
+    }
+
+    /// Returns the path of a file with a secret, which may begin with `$CREDENTIALS_DIRECTORY/`.
+    pub(crate) fn secret_file(&self, path: &Path) -> Result<PathBuf, Failure> {
+        let Ok(inside) = path.strip_prefix(CREDENTIALS.0) else {
+            return Ok(self.file(path));
+        };
+        let Some(folder) = std::env::var_os(CREDENTIALS.1) else {
+            let name = path.display();
+            return Err(Failure::setting(format!(
+                "{name}: {} is not set; a service manager sets it for a unit with `LoadCredential=`, and elsewhere it \
+                 is the folder of that unit, such as /run/credentials/lasthop-gateway.service",
+                CREDENTIALS.1
+            )));
+        };
+        Ok(Path::new(&folder).join(inside))
     }
 
     /// Returns the error `file:line:column: what`, with the line and a mark below the text in question.

@@ -122,7 +122,7 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
 }
 
 fn private_key(config: &GatewayConfig, source: &Source) -> Result<PrivateKey, Failure> {
-    key_file::read(&source.file(&config.private_key_file))
+    key_file::read(&source.secret_file(&config.private_key_file)?)
 }
 
 /// Checks all that can be checked of a configuration without a change to the system; returns the number of mobile

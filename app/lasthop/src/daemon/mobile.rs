@@ -205,7 +205,7 @@ fn any_port(endpoint: HopAddress) -> SocketAddr {
 }
 
 fn private_key(config: &MobileConfig, source: &Source) -> Result<PrivateKey, Failure> {
-    key_file::read(&source.file(&config.private_key_file))
+    key_file::read(&source.secret_file(&config.private_key_file)?)
 }
 
 /// Checks all that can be checked of a configuration without a change to the system.

@@ -37,7 +37,7 @@ pub(crate) use gateway::{
     Arguments as GatewayArguments, check as check_gateway, run as run_gateway, unix_seconds,
 };
 pub(crate) use mobile::{Arguments as MobileArguments, check as check_mobile, run as run_mobile};
-pub(crate) use privileges::run_helper;
+pub(crate) use privileges::{COMMAND as HELPER, run_helper};
 use privileges::{Duties, Keeper, Needs};
 
 /// Default UDP port of a gateway.

@@ -22,8 +22,8 @@ use crate::config::gateway::GatewayConfig;
 use crate::failure::Failure;
 use crate::state;
 
-/// The hidden command of a helper.
-const COMMAND: &str = "network-helper";
+/// The internal command of a helper.
+pub(crate) const COMMAND: &str = "network-helper";
 /// This program, even if its file was replaced.
 const PROGRAM: &str = "/proc/self/exe";
 /// Files that name resolution reads, or their folders.

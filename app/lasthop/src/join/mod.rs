@@ -17,8 +17,7 @@ use crate::config::Source;
 use crate::config::mobile::{Fallback, MobileConfig};
 use crate::failure::Failure;
 use crate::state::{STATE, State};
-use crate::status::ENDING;
-use crate::up::{refuse_without_root, stop};
+use crate::up::{refuse_without_root, start, stop};
 use crate::{background, entropy, key_file, state};
 
 const EXAMPLES: &str = "\
@@ -30,9 +29,10 @@ Examples:
   lasthop leave                   ends it, and takes back every rule and route
 
 All traffic of this host crosses the hop from then on, except to its local network. It makes a key of its own; the line
-is worth nothing afterwards. All of it is in FOLDER/mobile: mobile.toml may be edited. It needs root.";
+is worth nothing afterwards. All of it is in FOLDER/mobile: mobile.toml may be edited. With systemd and the package it
+is the service lasthop-mobile, which also runs after a reboot. It needs root.";
 
-/// Name of the daemon.
+/// Name of the daemon, and its role.
 const NAME: &str = "mobile";
 /// Time in which the daemon should be connected, since the gateway has answered just before.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -84,11 +84,12 @@ pub(crate) fn join(arguments: &JoinArguments) -> Result<(), Failure> {
         let what = "this host has not joined yet; give the line that `lasthop invite` prints on the gateway";
         return Err(Failure::setting(what));
     }
-    let socket = socket_of(&state)?;
+    let socket = Source::read(&path)?.socket()?;
     if background::is_running(&socket) {
         eprintln!("It runs already.");
     } else {
-        background::start(NAME, &state, &socket)?;
+        let log = start(NAME, &arguments.state, &state, &socket)?;
+        eprintln!("Started; {log}.");
     }
     let began = Instant::now();
     while !is_connected(&socket) {
@@ -112,7 +113,7 @@ pub(crate) fn leave(arguments: &LeaveArguments) -> Result<(), Failure> {
         let what = "this host has not joined a gateway, so there is nothing to leave";
         return Err(Failure::setting(what));
     }
-    stop(&socket_of(&state)?)?;
+    stop(NAME, &arguments.state, &path)?;
     lift_block(&state)?;
     if arguments.keep {
         return Ok(());
@@ -185,11 +186,6 @@ fn configuration(invitation: &Invitation, answered: usize, arguments: &JoinArgum
     let _ = writeln!(text, "public_key = \"{}\"", invitation.gateway);
     let _ = writeln!(text, "\n[tun]\naddresses = [{}]", addresses.join(", "));
     text
-}
-
-fn socket_of(state: &State) -> Result<PathBuf, Failure> {
-    let (folder, name) = place_of(state)?;
-    Ok(folder.join(format!("{name}.{ENDING}")))
 }
 
 /// Returns the folder of the daemon's socket, and its name.

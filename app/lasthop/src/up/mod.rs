@@ -11,11 +11,11 @@ use runtime::control::ask_stop;
 use session::PrivateKey;
 
 use crate::config::Source;
-use crate::config::gateway::GatewayConfig;
 use crate::daemon::{PORT, unix_seconds};
 use crate::failure::Failure;
+use crate::service::Service;
 use crate::state::{Mobiles, STATE, State};
-use crate::status::{ENDING, unanswered};
+use crate::status::unanswered;
 use crate::{background, entropy, invite, key_file, state};
 
 const EXAMPLES: &str = "\
@@ -25,10 +25,12 @@ Examples:
   lasthop invite --name tablet7                  another join line
   lasthop gateway down                           ends it, and takes back every rule, route and kernel parameter
 
-It makes a key, chooses inner addresses that clash with nothing that this host knows, and runs in the background. All
-of it is in FOLDER/gateway: gateway.toml may be edited. Open the UDP port (51830) in the firewall. It needs root and
+It makes a key, chooses inner addresses that clash with nothing that this host knows, and runs in the background: as the
+service lasthop-gateway, if systemd runs and the package is installed, so also after a reboot. All of it is in
+FOLDER/gateway: gateway.toml may be edited. Open the UDP port (51830) in the firewall. It needs root and
 `nft`.";
 
+const ROLE: &str = "gateway";
 /// Name of the first mobile host, and the time for it to join, in seconds.
 const FIRST: &str = "mobile1";
 const EXPIRES: u32 = 24 * 60 * 60;
@@ -69,7 +71,7 @@ pub(crate) fn up(arguments: &UpArguments) -> Result<(), Failure> {
     let path = state.configuration();
     let mut mobiles = Mobiles::load(&path)?;
     let places = endpoints::of(&mobiles.config, &arguments.endpoint)?;
-    let socket = socket_of(&mobiles.config, &mobiles.source);
+    let socket = mobiles.source.socket()?;
     let settings = invite::Settings {
         expires: unix_seconds().saturating_add(EXPIRES),
         endpoints: &places,
@@ -82,8 +84,8 @@ pub(crate) fn up(arguments: &UpArguments) -> Result<(), Failure> {
     if background::is_running(&socket) {
         eprintln!("The gateway runs already.");
     } else {
-        background::start("gateway", &state, &socket)?;
-        eprintln!("The gateway runs; its log is {}.", state.log().display());
+        let log = start(ROLE, &arguments.state, &state, &socket)?;
+        eprintln!("The gateway runs; {log}.");
     }
     endpoints::warn_if_private(&places);
     match line {
@@ -98,25 +100,40 @@ pub(crate) fn up(arguments: &UpArguments) -> Result<(), Failure> {
 /// Ends the gateway.
 pub(crate) fn down(arguments: &DownArguments) -> Result<(), Failure> {
     let path = invite::configuration(None, &arguments.state)?;
-    let source = Source::read(&path)?;
-    let config = GatewayConfig::load(&source)?;
-    stop(&socket_of(&config, &source))
+    stop(ROLE, &arguments.state, &path)
 }
 
-/// Ends the daemon that answers at `socket`, if one does.
-pub(crate) fn stop(socket: &Path) -> Result<(), Failure> {
+/// Starts the daemon of `role`: as a service, if this host has that for it, else in the background. Returns the place
+/// of its log in words.
+pub(crate) fn start(
+    role: &str,
+    folder: &Path,
+    state: &State,
+    socket: &Path,
+) -> Result<String, Failure> {
+    if let Some(service) = Service::find(role, folder) {
+        service.start()?;
+        return Ok(format!(
+            "systemd starts it at every boot, and `journalctl -u {}` shows its log",
+            service.unit()
+        ));
+    }
+    background::start(role, state, socket)?;
+    Ok(format!("its log is {}", state.log().display()))
+}
+
+/// Ends the daemon of `role` with the configuration at `path`, if it runs.
+pub(crate) fn stop(role: &str, folder: &Path, path: &Path) -> Result<(), Failure> {
+    let service = Service::find(role, folder);
+    if let Some(service) = service.filter(Service::is_used) {
+        return service.stop();
+    }
+    let socket = &Source::read(path)?.socket()?;
     if !background::is_running(socket) {
         eprintln!("It does not run.");
         return Ok(());
     }
     ask_stop(socket).map_err(|error| unanswered(socket, &error))
-}
-
-fn socket_of(config: &GatewayConfig, source: &Source) -> PathBuf {
-    let name = &config.name.0;
-    source
-        .file(&config.state_dir)
-        .join(format!("{name}.{ENDING}"))
 }
 
 /// Refuses to go on without the rights that a daemon needs.

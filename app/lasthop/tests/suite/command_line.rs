@@ -256,3 +256,39 @@ fn check_finds_what_the_daemon_would_and_changes_nothing() {
     );
     assert!(said.contains("no daemon runs here"), "{said}");
 }
+
+#[test]
+fn help_has_the_width_of_the_terminal() {
+    let widest = |columns: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+        command.args(["gateway", "up", "--help"]);
+        let help = command.env("COLUMNS", columns).output().unwrap();
+        let help = text(&help.stdout);
+        help.lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    assert!((50..=60).contains(&widest("60")), "{}", widest("60"));
+    assert!((100..=120).contains(&widest("120")), "{}", widest("120"));
+}
+
+#[test]
+fn a_secret_may_be_a_credential_of_the_service() {
+    let folder = tempfile::tempdir().unwrap();
+    let passed = folder.path().join("passed");
+    fs::create_dir(&passed).unwrap();
+    let made = lasthop(&["keygen", "private.key"], &passed);
+    assert!(made.status.success());
+    fs::write(
+        folder.path().join("gateway.toml"),
+        "private_key_file = \"$CREDENTIALS_DIRECTORY/private.key\"\n[tun]\naddresses = [\"10.73.0.1/24\"]\n",
+    )
+    .unwrap();
+    let said = refusal(&["check", "gateway.toml"], folder.path());
+    assert!(said.contains("LoadCredential="), "{said}");
+    let checked = Command::new(env!("CARGO_BIN_EXE_lasthop"))
+        .args(["check", "gateway.toml"])
+        .current_dir(folder.path())
+        .env("CREDENTIALS_DIRECTORY", &passed)
+        .output()
+        .unwrap();
+    assert!(checked.status.success(), "{}", text(&checked.stderr));
+}
