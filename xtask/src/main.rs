@@ -1,7 +1,8 @@
 //! The repository's own commands: `cargo xtask check` runs the steps of CI, `cargo xtask audit` checks the
 //! dependencies, `cargo xtask bench` measures, `cargo xtask soak` searches for faults until it is stopped,
 //! `cargo xtask mutants` counts the mistakes that tests find, `cargo xtask fuzz` searches for inputs that break a
-//! decoder or a core, and `cargo xtask planted` checks that planted bugs are found.
+//! decoder or a core, and `cargo xtask planted` checks that planted bugs are found. `cargo xtask dist`, `package` and
+//! `release` make what users get.
 //!
 //! A command is one file with a `run` function; a step of `check` is one function that [`check`]
 //! lists.
@@ -12,13 +13,16 @@ use clap::{Parser, Subcommand};
 
 mod audit;
 mod check;
+mod dist;
 mod forward;
 mod fuzz;
 mod layers;
 mod lints;
 mod mutants;
 mod outcome;
+mod package;
 mod ratchets;
+mod release;
 mod source;
 mod tests;
 mod tools;
@@ -54,6 +58,12 @@ enum Command {
     /// Plant bugs one by one, in a build of their own, and check that the simulators find each.
     #[command(disable_help_flag = true)]
     Planted(forward::Options),
+    /// Build the static program that users get, with its manual and an archive.
+    Dist(dist::Options),
+    /// Build the Debian package, and test it in a Debian of its own.
+    Package(package::Options),
+    /// Make a release: versions, changelog, packages, checksums, bill of materials, tag.
+    Release(release::Options),
     /// Check licences, advisories, bans and sources of all dependencies (deny.toml).
     Audit(audit::Options),
 }
@@ -68,6 +78,9 @@ fn main() -> ExitCode {
         Command::FirstFailure(options) => mutants::first::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Planted(options) => forward::run("planted", &options),
+        Command::Dist(options) => dist::run(&options),
+        Command::Package(options) => package::run(&options),
+        Command::Release(options) => release::run(&options),
         Command::Audit(options) => audit::run(&options),
     };
     match outcome {
