@@ -3,6 +3,7 @@
 mod field;
 
 pub mod address;
+pub mod capture;
 pub mod checksum;
 pub mod dns;
 pub mod ethernet;

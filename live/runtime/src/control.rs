@@ -15,6 +15,7 @@ use rustix::process::{PidfdFlags, pidfd_open};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::capture::{Ask, QUERY};
 use crate::reloader::Reloader;
 use crate::socket_file::SocketFile;
 
@@ -24,7 +25,7 @@ const SUMMARY: &str = "summary";
 const RELOAD: &str = "reload";
 const STOP: &str = "stop";
 /// Length of the longest query, in bytes.
-pub(crate) const LONGEST_QUESTION: usize = 64;
+pub(crate) const LONGEST_QUESTION: usize = 256;
 /// Largest number of clients at the same time; a further one displaces the oldest.
 const CLIENTS: usize = 8;
 /// Length of the longest reply, in bytes: the status of many peers is a reply for each page of them.
@@ -135,24 +136,35 @@ impl Control {
             tokens.push(client.token);
         }
         for token in tokens {
-            self.serve(token, waiter, |_| String::new(), None);
+            // It has asked for something else, so this is no query for a capture.
+            let _ = self.serve(token, waiter, |_| String::new(), None);
         }
     }
 
-    /// Continues with the client that has this token; `view` returns the reply to a query for the daemon's
-    /// state, and `reloader` gets requests to reload.
+    /// Continues with the client that has this token; `view` returns the reply to a query for the daemon's state, and
+    /// `reloader` gets requests to reload. Returns a query for a capture, whose client this socket has nothing more to
+    /// do with.
     pub(crate) fn serve(
         &mut self,
         token: u64,
         waiter: &Waiter,
         view: impl FnOnce(View) -> String,
         reloader: Option<&mut Reloader>,
-    ) {
-        let Some(index) = self.clients.iter().position(|client| client.token == token) else {
-            return;
-        };
+    ) -> Option<Ask> {
+        let index = self
+            .clients
+            .iter()
+            .position(|client| client.token == token)?;
         let client = &mut self.clients[index];
         let goes_on = client.advance(view, reloader);
+        if let Some(selection) = client.wanted_capture() {
+            let Client { stream, token, .. } = self.clients.remove(index);
+            return Some(Ask {
+                stream,
+                token,
+                selection,
+            });
+        }
         // Not before it has its reply.
         self.stops |= client.answer.is_some() && client.question.trim_ascii() == STOP.as_bytes();
         let waits_for_room = client.answer.is_some()
@@ -164,6 +176,7 @@ impl Control {
             // Done or gone: closing the descriptor removes it from the waiter.
             _ => drop(self.clients.remove(index)),
         }
+        None
     }
 }
 
@@ -203,8 +216,10 @@ impl Client {
                     self.reply(r#"{"error":"this daemon has no configuration to reload"}"#.into());
                 }
                 known if known == STOP.as_bytes() => self.reply(r#"{"stopping":true}"#.into()),
+                _ if self.wanted_capture().is_some() => return Ok(true),
                 _ => self.reply(
-                    r#"{"error":"unknown question; known: reload, status, stop, summary"}"#.into(),
+                    r#"{"error":"unknown question; known: capture, reload, status, stop, summary"}"#
+                        .into(),
                 ),
             }
         }
@@ -227,6 +242,12 @@ impl Client {
 impl Client {
     fn reply(&mut self, line: String) {
         self.answer = Some((line + "\n").into_bytes());
+    }
+
+    /// Returns what is to be captured, if that is the query and it is complete.
+    fn wanted_capture(&self) -> Option<Vec<u8>> {
+        let query = self.question.strip_suffix(b"\n")?;
+        query.strip_prefix(QUERY.as_bytes()).map(<[u8]>::to_vec)
     }
 }
 

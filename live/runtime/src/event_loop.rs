@@ -1,10 +1,12 @@
 //! The event loop: one thread for one medium.
 
+mod capture;
 mod carry;
 mod catch_up;
 mod fades;
 mod paths;
 mod reload;
+mod signals;
 mod status;
 
 use std::io;
@@ -21,8 +23,10 @@ use hosts::{Event, Input};
 pub use status::{BearerStatus, DeviceStatus, Status, Summary};
 use thiserror::Error;
 use units::{Bytes, Duration, Instant};
+use wire::capture::CaptureDirection;
 use wire::packet::PacketBuffer;
 
+use crate::capture::Tap;
 use crate::control::Control;
 use crate::detour::Detour;
 use crate::finder::Finder;
@@ -61,7 +65,7 @@ const BATCH: usize = 64;
 /// Time that a change of the network may take to settle before the host is notified, as changes seldom come alone.
 const SETTLING: Duration = Duration::from_millis(100);
 /// Limit of the program's memory besides that of its host: the program itself, buffers of the ports, datagrams that
-/// wait for room in the socket, and storage that is kept for later packets.
+/// wait for room in the socket, the queue of a capture, and storage that is kept for later packets.
 pub const MEMORY_BESIDE: Bytes = Bytes::mebi(64);
 /// Interval at which the host gets the wall clock time.
 const WALL_INTERVAL: Duration = Duration::from_secs(60);
@@ -133,6 +137,8 @@ struct Work {
     sockets: Option<Sockets>,
     finder: Option<Finder>,
     detour: Option<Detour>,
+    /// The capture, if there is one.
+    tap: Option<Box<Tap>>,
 }
 
 impl Work {
@@ -146,6 +152,7 @@ impl Work {
             events: Vec::new(),
             fades: FadeLog::default(),
             claims: Vec::new(),
+            tap: None,
         }
     }
 }
@@ -230,6 +237,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             self.flush()?;
             self.hear_of_paths();
             self.announce();
+            self.send_captured();
             let found = if self.rest() {
                 Found {
                     device: true,
@@ -258,6 +266,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 rest.iter().for_each(FadeLine::log);
                 self.tell(clock::monotonic(), Input::Leave);
                 self.flush()?;
+                self.finish_capture();
                 return Ok(stopped);
             }
         }
@@ -309,15 +318,6 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         self.carry_out();
     }
 
-    /// Announces events to applications.
-    fn announce(&mut self) {
-        for event in self.work.events.drain(..) {
-            if let Some(announcer) = &mut self.ports.announcer {
-                announcer.note(clock::monotonic(), &event);
-            }
-        }
-    }
-
     /// Carries out the outputs of the host.
     fn carry_out(&mut self) {
         carry_out(&mut self.host, &mut self.ports.device, &mut self.work);
@@ -354,7 +354,8 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 ANNOUNCER | FIRST_SUBSCRIBER.. => self.listened(token)?,
                 FINDER => self.take_found()?,
                 RELOADER => self.take_reloaded(),
-                _ => self.answer(token)?,
+                token if self.serve_capture(token) => {}
+                token => self.answer(token)?,
             }
         }
         if self.ports.control.as_ref().is_some_and(Control::stops) {
@@ -440,6 +441,10 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 break;
             };
             bytes += packet.len();
+            if let Some(tap) = &mut self.work.tap {
+                let peer = |address| self.host.peer_at(address);
+                tap.packet(CaptureDirection::Outbound, &packet, peer);
+            }
             let taken = match &mut self.work.sockets {
                 Some(sockets) => sockets.take(packet),
                 None => Some(packet),
@@ -482,18 +487,5 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             self.blocked = blocked;
         }
         Ok(())
-    }
-
-    /// Accepts signal subscribers, or removes one that has gone.
-    fn listened(&mut self, token: u64) -> io::Result<()> {
-        let Some(announcer) = &mut self.ports.announcer else {
-            return Ok(());
-        };
-        if token == ANNOUNCER {
-            announcer.publisher.accept(&self.waiter, FIRST_SUBSCRIBER)
-        } else {
-            announcer.publisher.gone(token);
-            Ok(())
-        }
     }
 }

@@ -1,6 +1,8 @@
 //! The interface of a host that the loop drives.
 
-use hosts::{Host, Input, Output, SplitStatus, Summary};
+use std::net::IpAddr;
+
+use hosts::{Host, Input, Output, SplitStatus, Summary, TapConfig, Tapped};
 use machine::Machine;
 use serde::Serialize;
 use units::{Bytes, Instant};
@@ -25,6 +27,21 @@ pub trait DrivenHost: Machine<Input = Input, Output = Output> {
     fn split_status(&self) -> Option<SplitStatus> {
         None
     }
+
+    /// Opens its tap, in the place of one that is open, or closes it; see [`Host::set_tap`].
+    fn set_tap(&mut self, _config: Option<TapConfig>) -> bool {
+        true
+    }
+
+    /// Returns the next copy of its tap.
+    fn poll_tapped(&mut self) -> Option<Tapped> {
+        None
+    }
+
+    /// Returns the name of the peer that has this inner address.
+    fn peer_at(&self, _address: IpAddr) -> Option<&str> {
+        None
+    }
 }
 
 impl DrivenHost for Host {
@@ -44,5 +61,17 @@ impl DrivenHost for Host {
 
     fn split_status(&self) -> Option<SplitStatus> {
         self.split_status()
+    }
+
+    fn set_tap(&mut self, config: Option<TapConfig>) -> bool {
+        self.set_tap(config)
+    }
+
+    fn poll_tapped(&mut self) -> Option<Tapped> {
+        self.poll_tapped()
+    }
+
+    fn peer_at(&self, address: IpAddr) -> Option<&str> {
+        self.peer_at(address)
     }
 }

@@ -4,6 +4,7 @@
 //! passes them to the machine one at a time, and carries out the machine's outputs, in order. So packets of one flow
 //! are never reordered here.
 
+pub mod capture;
 pub mod control;
 pub mod files;
 pub mod helper;

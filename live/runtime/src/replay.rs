@@ -1,8 +1,9 @@
 //! Recording of a host's inputs, to check that a second host with the same inputs behaves equally.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
-use hosts::{Input, Output, Summary};
+use hosts::{Input, Output, Summary, TapConfig, Tapped};
 use machine::{Machine, Step, Tape};
 use session::Entropy;
 use split::SplitStatus;
@@ -93,6 +94,18 @@ impl<H: DrivenHost> DrivenHost for Recorder<H> {
 
     fn split_status(&self) -> Option<SplitStatus> {
         self.host.split_status()
+    }
+
+    fn set_tap(&mut self, config: Option<TapConfig>) -> bool {
+        self.host.set_tap(config)
+    }
+
+    fn poll_tapped(&mut self) -> Option<Tapped> {
+        self.host.poll_tapped()
+    }
+
+    fn peer_at(&self, address: IpAddr) -> Option<&str> {
+        self.host.peer_at(address)
     }
 }
 

@@ -11,8 +11,6 @@ mod sharing;
 mod streams;
 mod validation;
 
-use std::collections::VecDeque;
-
 use association::LinkEvent;
 use machine::Machine;
 use planted::Bug;
@@ -22,6 +20,7 @@ use split::{Origin, Splitter};
 use thiserror::Error;
 use units::{Bytes, Instant};
 use wire::address::HopAddress;
+use wire::capture::{CaptureDirection, CaptureKind};
 use wire::ip::Ecn;
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
@@ -33,11 +32,12 @@ use crate::peers::Peers;
 use crate::route::Routes;
 use crate::sharing::Sharing;
 use crate::streams::StreamMaker;
+use crate::tap::{Crossing, Outputs};
 pub use members::AdmitError;
 
 use crate::{Caps, Config, Event, EventKind, Input, Output, Role};
 
-const TAG: usize = DATA_OVERHEAD_BYTES - DATA_HEADER_BYTES;
+pub(crate) const TAG: usize = DATA_OVERHEAD_BYTES - DATA_HEADER_BYTES;
 
 /// Reason why a host cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -72,7 +72,7 @@ pub struct Host {
     pub(crate) bearer: Bearer,
     /// Memory that the peers share, if it is limited.
     pub(crate) leases: Option<Leases>,
-    pub(crate) outputs: VecDeque<Output>,
+    pub(crate) outputs: Outputs,
     pub(crate) counts: Counts,
     pub(crate) mobile: MobileSide,
 }
@@ -128,7 +128,7 @@ impl Host {
                 lease: config.memory.map(|_| leases::FLOOR),
                 streams,
             },
-            outputs: VecDeque::new(),
+            outputs: Outputs::default(),
             counts: Counts::default(),
             mobile: MobileSide {
                 begun: false,
@@ -210,18 +210,37 @@ impl Host {
                     route,
                     datagram,
                 } => {
-                    let index = self.peers.index_of(peer);
+                    let whose = self.peers.index_of(peer);
                     let to = match route {
                         Route::Reply => from,
-                        Route::Peer => index.and_then(|index| self.peers[index].endpoint),
-                        Route::Anywhere => index.and_then(|index| self.sought(index)),
+                        Route::Peer => whose.and_then(|index| self.peers[index].endpoint),
+                        Route::Anywhere => whose.and_then(|index| self.sought(index)),
                     };
-                    let index = index.filter(|_| route != Route::Reply);
+                    let index = whose.filter(|_| route != Route::Reply);
+                    self.tap_session(now, whose, to, &datagram);
                     self.transmit(now, index, to, &datagram);
                 }
                 session::Output::Event(event) => self.session_changed(now, &event, from),
             }
         }
+    }
+
+    /// Copies a datagram of a session to an open tap: once, to whatever number of addresses it goes.
+    fn tap_session(
+        &mut self,
+        now: Instant,
+        index: Option<usize>,
+        to: Option<HopAddress>,
+        datagram: &[u8],
+    ) {
+        let crossing = Crossing {
+            kind: CaptureKind::Datagram,
+            direction: CaptureDirection::Outbound,
+            ecn: Ecn::NotCapable,
+            address: to,
+            bytes: datagram,
+        };
+        self.tap(now, index, &crossing);
     }
 
     /// Sends a datagram of a session, for one of the peers to all addresses where it may be.
@@ -234,13 +253,14 @@ impl Host {
     ) {
         let beside = index.map(|index| self.peers[index].search.places());
         let places = to.iter().chain(beside.unwrap_or_default());
-        let outputs = places.map(|to| Output::Datagram {
-            to: *to,
-            buffer: PacketBuffer::copy_of(datagram),
-            // Networks that drop ECN-capable packets must not keep the ends apart.
-            ecn: Ecn::NotCapable,
-        });
-        self.outputs.extend(outputs);
+        for to in places {
+            self.outputs.push_back(Output::Datagram {
+                to: *to,
+                buffer: PacketBuffer::copy_of(datagram),
+                // Networks that drop ECN-capable packets must not keep the ends apart.
+                ecn: Ecn::NotCapable,
+            });
+        }
         self.counts.frames_unsent += u64::from(to.is_none());
         if let Some(index) = index {
             self.seek(now, index);
@@ -366,11 +386,13 @@ impl Host {
 
     fn send(&mut self, now: Instant, index: usize, mut frame: PacketBuffer, ecn: Ecn) {
         self.seek(now, index);
-        let peer = &self.peers[index];
+        let (id, to) = (self.peers[index].id, self.peers[index].endpoint);
+        let is_tapped =
+            to.is_some_and(|to| self.tap(now, Some(index), &Crossing::leaves(to, ecn, &frame)));
         frame.grow_front(DATA_HEADER_BYTES);
         frame.grow(TAG);
-        let sealed = self.endpoint.seal(now, peer.id, &mut frame).is_ok();
-        match peer.endpoint.filter(|_| sealed) {
+        let sealed = self.endpoint.seal(now, id, &mut frame).is_ok();
+        match to.filter(|_| sealed) {
             Some(to) => self.outputs.push_back(Output::Datagram {
                 to,
                 buffer: frame,
@@ -378,6 +400,9 @@ impl Host {
             }),
             // It counts as lost on the air: the repair retransmits it.
             None => self.counts.frames_unsent += 1,
+        }
+        if is_tapped && !sealed {
+            self.untap();
         }
     }
 

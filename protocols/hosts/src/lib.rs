@@ -24,6 +24,7 @@ mod sharing;
 mod status;
 mod streams;
 mod summary;
+mod tap;
 mod terms;
 mod verdict;
 
@@ -46,6 +47,7 @@ pub use terms::{SplitTerms, TcpTerms};
 use units::{Bytes, Instant};
 pub use verdict::{Limit, LimitedBy, Reach, VerdictInputs};
 use wire::address::HopAddress;
+use wire::capture::CaptureDirection;
 pub use wire::hop::ClaimRefusal;
 use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
@@ -115,6 +117,28 @@ pub enum Input {
     Memory(Bytes),
     /// This host is about to stop: it notifies its peers and forgets them.
     Leave,
+}
+
+/// What a tap copies of all that crosses the hop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TapConfig {
+    /// Name of the only peer of interest; `None` for all.
+    pub peer: Option<String>,
+    /// Largest number of bytes copied of each frame.
+    pub snap: usize,
+}
+
+/// A copy of something that crosses the hop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tapped {
+    /// Time of the call in which it crossed.
+    pub at: Instant,
+    /// Its direction.
+    pub direction: CaptureDirection,
+    /// Length of the header and of all that crosses, in bytes.
+    pub length: usize,
+    /// A [`CaptureHeader`](wire::capture::CaptureHeader), then what crosses, perhaps not all of it.
+    pub bytes: Vec<u8>,
 }
 
 /// A report on a path.

@@ -1,5 +1,6 @@
 //! Headers, frames and records: round trips, and malformed bytes.
 
+mod capture;
 mod dns;
 mod ethernet;
 mod headers;

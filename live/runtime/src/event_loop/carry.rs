@@ -6,10 +6,12 @@ use edges::bearer::DatagramBearer;
 use edges::clock;
 use edges::tun::PacketDevice;
 use hosts::{Event, EventKind, Input, Output};
+use wire::capture::CaptureDirection;
 use wire::packet::Packet;
 
+use super::capture::take_copies;
 use super::fades::{FadeLine, FadeLog};
-use super::{EventLoop, LoopCounters, Work};
+use super::{EventLoop, Work};
 use crate::finder::Finder;
 use crate::host::DrivenHost;
 use crate::reloader::KeyClaim;
@@ -37,8 +39,9 @@ pub(super) fn carry_out<H: DrivenHost>(
 ) {
     loop {
         drain(host, device, work);
+        take_copies(host, work);
         while let Some(mut packet) = work.sockets.as_mut().and_then(Sockets::poll_packet) {
-            deliver(&mut packet, device, &mut work.counters);
+            deliver(&mut packet, host, device, work);
         }
         let Some(event) = work.sockets.as_mut().and_then(Sockets::poll_event) else {
             return;
@@ -50,7 +53,7 @@ pub(super) fn carry_out<H: DrivenHost>(
 fn drain<H: DrivenHost>(host: &mut H, device: &mut impl PacketDevice, work: &mut Work) {
     while let Some(output) = host.poll_output() {
         match output {
-            Output::Packet(mut packet) => deliver(&mut packet, device, &mut work.counters),
+            Output::Packet(mut packet) => deliver(&mut packet, host, device, work),
             Output::Datagram { to, buffer, ecn } => work.outbox.push(to, ecn, buffer),
             Output::System(request) => {
                 if let Some(sockets) = &mut work.sockets {
@@ -94,7 +97,17 @@ fn log_event(event: &Event, fades: &mut FadeLog) {
 
 /// Sends a packet to the device. If it does not accept the packet, the packet is lost, as in any full queue; the hop
 /// repairs only losses of its own.
-fn deliver(packet: &mut Packet, device: &mut impl PacketDevice, counters: &mut LoopCounters) {
+fn deliver<H: DrivenHost>(
+    packet: &mut Packet,
+    host: &H,
+    device: &mut impl PacketDevice,
+    work: &mut Work,
+) {
+    if let Some(tap) = &mut work.tap {
+        let peer = |address| host.peer_at(address);
+        tap.packet(CaptureDirection::Inbound, packet, peer);
+    }
+    let counters = &mut work.counters;
     let Err(error) = device.send(packet) else {
         return;
     };

@@ -46,8 +46,11 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         } else {
             let mut reloader = self.ports.reloader.take();
             let answer = |view| self.view(view);
-            control.serve(token, &self.waiter, answer, reloader.as_mut());
+            let ask = control.serve(token, &self.waiter, answer, reloader.as_mut());
             self.ports.reloader = reloader;
+            if let Some(ask) = ask {
+                self.begin_capture(ask);
+            }
         }
         self.ports.control = Some(control);
         Ok(())

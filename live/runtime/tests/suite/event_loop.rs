@@ -27,7 +27,7 @@ fn ask_status(socket: &Path) -> Status<EchoStatus> {
 }
 
 /// Runs a loop in a thread of its own while `test` plays both of its neighbours.
-fn with_loop(
+pub(crate) fn with_loop(
     rooms: [usize; 2],
     prepare: impl FnOnce(&mut Ports<MemoryDevice, MemoryBearer>),
     test: impl FnOnce(&mut MemoryDevice, &mut MemoryBearer),
@@ -59,17 +59,17 @@ fn wait_for(port: impl AsFd) {
     );
 }
 
-fn packet(content: &[u8]) -> Packet {
+pub(crate) fn packet(content: &[u8]) -> Packet {
     Packet::new(PacketBuffer::copy_of(content))
 }
 
-fn next_packet(user: &mut MemoryDevice) -> Vec<u8> {
+pub(crate) fn next_packet(user: &mut MemoryDevice) -> Vec<u8> {
     wait_for(&*user);
     user.receive().unwrap().unwrap().to_vec()
 }
 
 /// Receives datagrams until there are `count`.
-fn datagrams(peer: &mut MemoryBearer, count: usize) -> Vec<Vec<u8>> {
+pub(crate) fn datagrams(peer: &mut MemoryBearer, count: usize) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     while all.len() < count {
         wait_for(&*peer);
@@ -178,7 +178,7 @@ fn answers_questions_and_survives_odd_askers() {
             drop(UnixStream::connect(&socket).unwrap());
             let mut odd = UnixStream::connect(&socket).unwrap();
             odd.set_read_timeout(Some(Patience::from_secs(20))).unwrap();
-            odd.write_all(&[b'x'; 64]).unwrap();
+            odd.write_all(&[b'x'; 256]).unwrap();
             let mut answer = String::new();
             odd.read_to_string(&mut answer).unwrap();
             assert!(answer.contains("unknown question"), "{answer}");

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod allocation;
+mod capture;
 mod echo;
 mod event_loop;
 mod mount;

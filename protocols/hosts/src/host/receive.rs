@@ -10,6 +10,7 @@ use wire::packet::PacketBuffer;
 
 use super::Host;
 use super::validation::Arrival;
+use crate::tap::Handled;
 use crate::{Output, Role};
 
 impl Host {
@@ -25,10 +26,11 @@ impl Host {
         let mut arrival = Arrival::new(from, buffer.len());
         let mut is_data = false;
         let mut claim = None;
-        let heard = match self
+        let received = self
             .endpoint
-            .handle_datagram_from(now, Some(from), &mut buffer)
-        {
+            .handle_datagram_from(now, Some(from), &mut buffer);
+        let handled = Handled::of(&received);
+        let heard = match received {
             Received::Data {
                 peer,
                 newest,
@@ -60,6 +62,7 @@ impl Host {
             }
             Received::Goodbye(_) | Received::CookieReply => None,
         };
+        self.tap_arrival(now, from, ecn, handled, &buffer);
         let heard = heard.and_then(|(peer, length)| {
             let index = self.arrived(now, peer, is_data, arrival)?;
             Some((index, length))
@@ -80,8 +83,18 @@ impl Host {
             frame: buffer,
             ecn,
         };
+        self.frame_arrived(now, index, length, input);
+    }
+
+    fn frame_arrived(
+        &mut self,
+        now: Instant,
+        index: usize,
+        length: usize,
+        frame: association::Input,
+    ) {
         self.lend(now, index, length);
-        self.peers[index].association.handle_input(now, input);
+        self.peers[index].association.handle_input(now, frame);
         self.forward(now, index);
     }
 

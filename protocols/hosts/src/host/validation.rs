@@ -10,6 +10,7 @@ use wire::packet::PacketBuffer;
 
 use super::{Host, TAG};
 use crate::candidate::Candidate;
+use crate::tap::Crossing;
 use crate::{EventKind, Output};
 
 /// Bytes of a datagram with a message about the path.
@@ -129,6 +130,7 @@ impl Host {
             .is_ok()
         {
             let ecn = Ecn::NotCapable;
+            self.tap(now, Some(index), &Crossing::leaves(to, ecn, message));
             self.outputs.push_back(Output::Datagram { to, buffer, ecn });
         }
     }

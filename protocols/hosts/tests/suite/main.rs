@@ -35,6 +35,7 @@ mod steady;
 mod strangers;
 mod streams;
 mod support;
+mod tap;
 mod tcp;
 mod verdicts;
 mod way_back;
