@@ -5,6 +5,7 @@ compile_error!("the program has no planted bugs; `cargo xtask planted` builds wh
 
 mod background;
 mod bar;
+mod capture;
 mod check;
 mod clean;
 mod client;
@@ -57,6 +58,7 @@ Examples:
   lasthop top                                the same each second, with the fades of the last minute
   lasthop web                                metrics for Prometheus, and a live page, of a daemon
   lasthop signals                            fades and hand-offs as they happen
+  lasthop capture hop.pcapng                 packets and frames of a daemon, for Wireshark
   lasthop emulate --link l2-b80              a fading link between two interfaces
   lasthop nfs cp -r notes nfs://files/srv/   files to, from and between NFS servers
   lasthop mount nfs://files/srv/export /mnt  files at an NFS server, for all programs
@@ -72,6 +74,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Capture(capture::Arguments),
     Check(check::Arguments),
     Clean(clean::Arguments),
     Gateway(daemon::GatewayArguments),
@@ -135,6 +138,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<(), Failure> {
     match command {
+        Command::Capture(arguments) => capture::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Clean(arguments) => clean::run(&arguments),
         Command::Invite(arguments) => invite::run(&arguments),

@@ -8,6 +8,7 @@
 
 mod abuse;
 mod attacks;
+mod capture;
 mod command_line;
 mod contained;
 mod daemons;
