@@ -217,7 +217,7 @@ impl Host {
                         Route::Anywhere => whose.and_then(|index| self.sought(index)),
                     };
                     let index = whose.filter(|_| route != Route::Reply);
-                    self.tap_session(now, whose, to, &datagram);
+                    self.tap_session(whose, to, &datagram);
                     self.transmit(now, index, to, &datagram);
                 }
                 session::Output::Event(event) => self.session_changed(now, &event, from),
@@ -226,13 +226,7 @@ impl Host {
     }
 
     /// Copies a datagram of a session to an open tap: once, to whatever number of addresses it goes.
-    fn tap_session(
-        &mut self,
-        now: Instant,
-        index: Option<usize>,
-        to: Option<HopAddress>,
-        datagram: &[u8],
-    ) {
+    fn tap_session(&mut self, index: Option<usize>, to: Option<HopAddress>, datagram: &[u8]) {
         let crossing = Crossing {
             kind: CaptureKind::Datagram,
             direction: CaptureDirection::Outbound,
@@ -240,7 +234,7 @@ impl Host {
             address: to,
             bytes: datagram,
         };
-        self.tap(now, index, &crossing);
+        self.tap(index, &crossing);
     }
 
     /// Sends a datagram of a session, for one of the peers to all addresses where it may be.
@@ -388,7 +382,7 @@ impl Host {
         self.seek(now, index);
         let (id, to) = (self.peers[index].id, self.peers[index].endpoint);
         let is_tapped =
-            to.is_some_and(|to| self.tap(now, Some(index), &Crossing::leaves(to, ecn, &frame)));
+            to.is_some_and(|to| self.tap(Some(index), &Crossing::leaves(to, ecn, &frame)));
         frame.grow_front(DATA_HEADER_BYTES);
         frame.grow(TAG);
         let sealed = self.endpoint.seal(now, id, &mut frame).is_ok();

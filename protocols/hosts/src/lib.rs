@@ -131,8 +131,6 @@ pub struct TapConfig {
 /// A copy of something that crosses the hop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tapped {
-    /// Time of the call in which it crossed.
-    pub at: Instant,
     /// Its direction.
     pub direction: CaptureDirection,
     /// Length of the header and of all that crosses, in bytes.

@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use session::{DATA_HEADER_BYTES, PeerId, Received};
-use units::Instant;
 use wire::address::HopAddress;
 use wire::capture::{CaptureDirection, CaptureHeader, CaptureKind};
 use wire::ip::Ecn;
@@ -118,17 +117,12 @@ impl Host {
 
     /// Copies something of this peer if the tap is open; returns true if it did.
     #[inline]
-    pub(crate) fn tap(
-        &mut self,
-        now: Instant,
-        index: Option<usize>,
-        crossing: &Crossing<'_>,
-    ) -> bool {
-        self.outputs.tap.is_some() && self.copy(now, index, crossing)
+    pub(crate) fn tap(&mut self, index: Option<usize>, crossing: &Crossing<'_>) -> bool {
+        self.outputs.tap.is_some() && self.copy(index, crossing)
     }
 
     #[cold]
-    fn copy(&mut self, now: Instant, index: Option<usize>, crossing: &Crossing<'_>) -> bool {
+    fn copy(&mut self, index: Option<usize>, crossing: &Crossing<'_>) -> bool {
         let Some(tap) = &mut self.outputs.tap else {
             return false;
         };
@@ -151,7 +145,6 @@ impl Host {
         let length = bytes.len() + crossing.bytes.len();
         bytes.extend_from_slice(kept);
         tap.waiting.push_back(Tapped {
-            at: now,
             direction: crossing.direction,
             length,
             bytes,
@@ -170,7 +163,6 @@ impl Host {
     #[inline]
     pub(crate) fn tap_arrival(
         &mut self,
-        now: Instant,
         from: HopAddress,
         ecn: Ecn,
         handled: Option<Handled>,
@@ -192,6 +184,6 @@ impl Host {
             address: Some(from),
             bytes,
         };
-        self.copy(now, index, &crossing);
+        self.copy(index, &crossing);
     }
 }

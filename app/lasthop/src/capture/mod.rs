@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     packets: Option<u64>,
     /// Most bytes of each packet or frame
-    #[arg(long, value_name = "N", default_value_t = SNAP as u32, value_parser = RangedI64ValueParser::<u32>::new().range(1..=SNAP))]
+    #[arg(long, value_name = "N", default_value_t = SNAP as u32, value_parser = snap())]
     snap: u32,
     /// The daemon's `state_dir`
     #[arg(long, value_name = "FOLDER", default_value = edges::undo::STATE_FOLDER)]
@@ -65,6 +65,10 @@ pub(crate) struct Arguments {
     /// The file, which is replaced if it exists; `-` is standard output [default: -]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
+}
+
+fn snap() -> RangedI64ValueParser<u32> {
+    RangedI64ValueParser::new().range(1..=SNAP)
 }
 
 fn peer_name(text: &str) -> Result<String, String> {
@@ -185,12 +189,11 @@ impl<T: Target> Run<T> {
             self.file.flush().map_err(Broken::File)?;
             self.meter.show(self.file.written(), self.counts);
             match received {
-                Ok(Received::Records | Received::Nothing) => {}
                 Ok(Received::End) if lasts < Side::ALL.len() => {
                     let reason = "has ended; the file has what was captured until then";
                     return Err(Broken::Daemon(reason.into()));
                 }
-                Ok(Received::End) => {}
+                Ok(Received::Records | Received::Nothing | Received::End) => {}
                 Err(error) => {
                     return Err(Broken::Daemon(format!(
                         "sends no capture any more: {error}"

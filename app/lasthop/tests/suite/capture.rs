@@ -14,7 +14,7 @@ use serde_json::Value;
 use wire::hop::{Chunk, Frame};
 use wire::ip::IpPacket;
 
-use crate::support::{FIXED_HOST, Hosts, LOSSY_LINK, PROGRAM, able, fetch, ping};
+use crate::support::{Daemon, FIXED_HOST, Hosts, LOSSY_LINK, PROGRAM, able, fetch, ping};
 
 const INNER: u32 = 0;
 const HOP: u32 = 1;
@@ -48,9 +48,8 @@ impl Contents {
             match block.unwrap() {
                 Block::InterfaceDescription(interface) => contents.links.push(interface.linktype),
                 Block::EnhancedPacket(packet) => {
-                    let flags = match packet.options[..] {
-                        [EnhancedPacketOption::Flags(flags)] => flags,
-                        _ => panic!("{:?}", packet.options),
+                    let [EnhancedPacketOption::Flags(flags)] = packet.options[..] else {
+                        panic!("{:?}", packet.options);
                     };
                     contents.packets.push(Packet {
                         interface: packet.interface_id,
@@ -262,7 +261,13 @@ fn a_capture_ends_well_or_says_why_not() {
             .iter()
             .all(|packet| packet.bytes.len() == 20)
     );
-    let (mut capture, file) = begin(&hosts, "mobile", &[]);
+    ends_with_its_daemon(&hosts, mobile);
+    drop(gateway);
+}
+
+/// A capture has everything until its daemon has ended.
+fn ends_with_its_daemon(hosts: &Hosts, mobile: Daemon) {
+    let (mut capture, file) = begin(hosts, "mobile", &[]);
     assert!(mobile.terminate().success());
     assert_eq!(capture.wait().unwrap().code(), Some(1));
     assert!(
@@ -275,5 +280,4 @@ fn a_capture_ends_well_or_says_why_not() {
         &File::open(&file).unwrap().metadata().unwrap().permissions(),
     );
     assert_eq!(mode & 0o777, 0o600, "packets hold what users send");
-    drop(gateway);
 }

@@ -1,9 +1,9 @@
 //! Captures: what crosses the device and the hop of a running daemon, for `lasthop capture`.
 //!
 //! The client sends one line to the control socket: `capture`, and a [`Selection`] as JSON. The daemon replies with a
-//! line of JSON, either an error or the [`Beginning`], and then with [`Record`]s until one side ends. If the client ends
-//! its direction of the connection, the daemon sends the last counts and closes it. A daemon serves one capture at a
-//! time; nothing of it costs more than a branch while there is none.
+//! line of JSON, either an error or the [`Beginning`], and then with [`Record`]s until one side ends. If the client
+//! ends its direction of the connection, the daemon sends the last counts and closes it. A daemon serves one capture at
+//! a time; nothing of it costs more than a branch while there is none.
 
 mod client;
 mod queue;

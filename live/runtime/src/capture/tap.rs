@@ -133,7 +133,7 @@ impl Tap {
         if !self.is_ending {
             self.queue.push(Record {
                 side: Side::Hop,
-                at: frame.at,
+                at: clock::monotonic(),
                 counts: Counts::default(),
                 is_last: false,
                 flags: frame.direction as u32,

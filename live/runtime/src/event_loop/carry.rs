@@ -38,8 +38,9 @@ pub(super) fn carry_out<H: DrivenHost>(
     work: &mut Work,
 ) {
     loop {
-        drain(host, device, work);
+        // The frame that brought a packet comes before it.
         take_copies(host, work);
+        drain(host, device, work);
         while let Some(mut packet) = work.sockets.as_mut().and_then(Sockets::poll_packet) {
             deliver(&mut packet, host, device, work);
         }

@@ -62,7 +62,7 @@ impl Host {
             }
             Received::Goodbye(_) | Received::CookieReply => None,
         };
-        self.tap_arrival(now, from, ecn, handled, &buffer);
+        self.tap_arrival(from, ecn, handled, &buffer);
         let heard = heard.and_then(|(peer, length)| {
             let index = self.arrived(now, peer, is_data, arrival)?;
             Some((index, length))

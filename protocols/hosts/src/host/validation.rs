@@ -130,7 +130,7 @@ impl Host {
             .is_ok()
         {
             let ecn = Ecn::NotCapable;
-            self.tap(now, Some(index), &Crossing::leaves(to, ecn, message));
+            self.tap(Some(index), &Crossing::leaves(to, ecn, message));
             self.outputs.push_back(Output::Datagram { to, buffer, ecn });
         }
     }

@@ -30,7 +30,7 @@ fn parts(tapped: &Tapped) -> (&str, &[u8]) {
     let [family, name] = [8, 9].map(|at| usize::from(tapped.bytes[at]));
     assert_eq!(family, 4);
     let (name, content) = tapped.bytes[HEADER + 6..].split_at(name);
-    (std::str::from_utf8(name).unwrap(), content)
+    (std::str::from_utf8(name).expect("a name"), content)
 }
 
 /// The contents of all copies in this direction and of this kind, in order.
@@ -46,13 +46,13 @@ fn repeated(frames: &[&[u8]]) -> u64 {
     let mut ends = BTreeMap::new();
     let mut bytes_repeated = 0;
     for frame in frames {
-        for chunk in Frame::parse(frame).unwrap().chunks() {
+        for chunk in Frame::parse(frame).expect("a frame").chunks() {
             if let Chunk::Stream {
                 flow,
                 offset,
                 bytes,
                 ..
-            } = chunk.unwrap()
+            } = chunk.expect("a chunk")
             {
                 let end = ends.entry(flow).or_insert(0);
                 if offset < *end {
