@@ -113,7 +113,7 @@ fn the_examples_are_valid_and_show_the_defaults() {
 fn an_unknown_field_is_shown_in_its_line() {
     let text = complaint(&changed(MOBILE, "endpoint =", "endpiont ="));
     assert!(
-        text.starts_with("some/hop.toml:25:1: unknown field `endpiont`"),
+        text.starts_with("some/hop.toml:30:1: unknown field `endpiont`"),
         "{text}"
     );
     assert!(
