@@ -243,6 +243,7 @@ pub fn host_datagrams(bytes: &[u8]) {
         peers: vec![peer],
         bearer_mtu: hosts::BearerMtu::up_to(1_500),
         detours: false,
+        keepalive: false,
         shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(1),

@@ -24,6 +24,8 @@ pub(crate) struct PeerDeadlines {
     pub(crate) tries: Deadlines<usize>,
     /// Time of the next challenge to an address that each peer seems to have.
     pub(crate) challenges: Deadlines<usize>,
+    /// Time of the answer that each peer has asked for.
+    pub(crate) answers: Deadlines<usize>,
     /// Kept for its storage.
     pub(crate) acting: Vec<usize>,
 }
@@ -61,6 +63,7 @@ impl PeerDeadlines {
             &mut self.wants,
             &mut self.tries,
             &mut self.challenges,
+            &mut self.answers,
         ] {
             deadlines.clear(index);
         }

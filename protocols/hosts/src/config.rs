@@ -46,6 +46,8 @@ pub struct Config {
     /// True if a mobile host announces when new flows should go around a hop that is down
     /// ([`EventKind::DetourBegan`](crate::EventKind::DetourBegan)).
     pub detours: bool,
+    /// True if a mobile host that is idle keeps the bindings of NATs on the way, as far as they need it.
+    pub keepalive: bool,
 }
 
 impl Config {

@@ -1,5 +1,6 @@
 //! The state machine of a host.
 
+mod bindings;
 mod claims;
 mod detour;
 mod members;
@@ -26,6 +27,7 @@ use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::agenda::PeerDeadlines;
 use crate::detour::Detour;
+use crate::keepalive::Keepalive;
 use crate::leases::{self, Leases};
 use crate::peer::Bearer;
 use crate::peers::Peers;
@@ -33,6 +35,7 @@ use crate::route::Routes;
 use crate::sharing::Sharing;
 use crate::streams::StreamMaker;
 use crate::tap::{Crossing, Outputs};
+use crate::terms;
 pub use members::AdmitError;
 
 use crate::{Caps, Config, Event, EventKind, Input, Output, Role};
@@ -84,6 +87,10 @@ pub(crate) struct MobileSide {
     begun: bool,
     /// The way of new flows, if it is chosen here.
     pub(crate) detour: Option<Detour>,
+    /// The search for the time for which a NAT keeps its binding, if it is needed.
+    pub(crate) keepalive: Option<Keepalive>,
+    /// True if the gateway answers questions about bindings.
+    pub(crate) is_answered: bool,
 }
 
 /// Counters of what went nowhere; see [`Status`](crate::Status).
@@ -133,6 +140,8 @@ impl Host {
             mobile: MobileSide {
                 begun: false,
                 detour: config.detours.then(Detour::new),
+                keepalive: config.keepalive.then(Keepalive::new),
+                is_answered: false,
             },
         };
         for peer in config.peers {
@@ -256,6 +265,7 @@ impl Host {
             });
         }
         self.counts.frames_unsent += u64::from(to.is_none());
+        self.use_binding(now);
         if let Some(index) = index {
             self.seek(now, index);
         }
@@ -313,6 +323,7 @@ impl Host {
         features: u64,
         from: Option<HopAddress>,
     ) -> Option<EventKind> {
+        self.mobile.is_answered = terms::answers_about_bindings(features);
         let peer = &mut self.peers[index];
         let method = peer.settings.tcp.agreed(features);
         let profile = peer.settings.split.agreed(features);
@@ -380,6 +391,7 @@ impl Host {
 
     fn send(&mut self, now: Instant, index: usize, mut frame: PacketBuffer, ecn: Ecn) {
         self.seek(now, index);
+        self.use_binding(now);
         let (id, to) = (self.peers[index].id, self.peers[index].endpoint);
         let is_tapped =
             to.is_some_and(|to| self.tap(Some(index), &Crossing::leaves(to, ecn, &frame)));
@@ -447,6 +459,7 @@ impl Machine for Host {
         self.follow_sessions(now, None);
         self.settle(now);
         self.choose_way(now);
+        self.keep_binding(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -454,6 +467,7 @@ impl Machine for Host {
         self.follow_sessions(now, None);
         self.try_due(now);
         self.challenge_due(now);
+        self.answer_due(now);
         if let Some(splitter) = &mut self.splitter
             && splitter.poll_timeout().is_some_and(|due| due <= now)
         {
@@ -472,6 +486,7 @@ impl Machine for Host {
         }
         self.settle(now);
         self.choose_way(now);
+        self.keep_binding(now);
     }
 
     fn poll_output(&mut self) -> Option<Output> {
@@ -485,6 +500,8 @@ impl Machine for Host {
         let own = machine::earlier(own, self.agenda.challenges.first());
         let split = self.splitter.as_ref().and_then(Splitter::poll_timeout);
         let own = machine::earlier(own, split);
+        let own = machine::earlier(own, self.agenda.answers.first());
+        let own = machine::earlier(own, self.mobile.keepalive.as_ref().and_then(Keepalive::due));
         let own = machine::earlier(own, self.mobile.detour.as_ref().and_then(Detour::due));
         machine::earlier(own, associations)
     }

@@ -12,6 +12,7 @@ mod detour;
 mod event;
 mod host;
 mod joining;
+mod keepalive;
 mod leases;
 mod path;
 mod peer;

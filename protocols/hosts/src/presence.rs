@@ -19,6 +19,8 @@ pub(crate) struct Presence {
     pub(crate) heard_at: Option<Instant>,
     /// Address that it seems to have now, which is not validated yet.
     pub(crate) candidate: Option<Candidate>,
+    /// Number and source of its question about its binding, if the answer is due later.
+    pub(crate) asked: Option<(u16, HopAddress)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +67,7 @@ impl Presence {
             keys_since: None,
             heard_at: None,
             candidate: None,
+            asked: None,
         }
     }
 

@@ -9,6 +9,7 @@ use wire::address::HopAddress;
 use crate::caps;
 use crate::detour::Detour;
 use crate::host::Host;
+use crate::keepalive::Keepalive;
 use crate::leases::Leases;
 use crate::peer::Peer;
 use crate::{Choice, Limit, Registration, Role, SplitTerms};
@@ -35,6 +36,9 @@ pub struct Status {
     pub memory: Bytes,
     /// Limit on that memory.
     pub memory_most: Bytes,
+    /// Interval of the keepalives that a NAT on the way needs; only at a mobile host, once it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keepalive: Option<Duration>,
     /// Time for which new flows have gone around the hop, as it is down; only at a mobile host whose flows may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around_for: Option<Duration>,
@@ -92,6 +96,7 @@ impl Host {
         Status {
             memory,
             memory_most,
+            keepalive: self.mobile.keepalive.as_ref().and_then(Keepalive::interval),
             around_for: self
                 .mobile
                 .detour

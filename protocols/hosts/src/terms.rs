@@ -13,6 +13,19 @@ const SPLIT_PAPER: u64 = 4;
 /// Feature bit: split TCP may cross as MTCP in the wide profile.
 const SPLIT_WIDE: u64 = 8;
 
+/// Feature bit: the gateway answers questions about bindings.
+const BINDINGS: u64 = 16;
+
+/// Returns the feature bits of every gateway.
+pub(crate) fn of_gateways() -> u64 {
+    BINDINGS
+}
+
+/// Returns true if a gateway with these feature bits answers questions about bindings.
+pub(crate) fn answers_about_bindings(features: u64) -> bool {
+    features & BINDINGS != 0
+}
+
 /// Terms for TCP on the hop to a peer. The gateway chooses and the mobile host follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TcpTerms {

@@ -218,6 +218,7 @@ fn config(identity: Identity, setting: &Setting, gateway: HopAddress) -> Config 
         bearer_mtu: hosts::BearerMtu::up_to(1_500),
         rate: None,
         detours: false,
+        keepalive: false,
         shared_air: (is_gateway && setting.is_shared).then(Default::default),
         snoop_cache: Bytes::mebi(4),
         memory: None,

@@ -100,6 +100,7 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
             peers: peers.unwrap_or_default(),
             bearer_mtu,
             detours: false,
+            keepalive: false,
             shared_air: config.air.sharing(),
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,

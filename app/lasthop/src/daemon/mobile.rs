@@ -96,6 +96,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             peers: vec![gateway],
             bearer_mtu,
             detours: fallback == Fallback::Direct,
+            keepalive: true,
             shared_air: None,
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,

@@ -1,5 +1,6 @@
 //! The hop frame, which mobile host and gateway exchange (`docs/hop-frame.md`).
 
+mod binding;
 mod claim;
 mod ecn;
 mod path;
@@ -8,6 +9,7 @@ mod record;
 mod varint;
 mod write;
 
+pub use binding::BindingMessage;
 pub use claim::{ClaimMessage, ClaimRefusal};
 pub use ecn::EcnCounts;
 pub use path::PathMessage;

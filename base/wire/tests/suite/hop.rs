@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use wire::hop::{
-    AckFields, Chunk, ClaimMessage, ClaimRefusal, EcnCounts, Frame, FrameWriter, MalformedFrame,
-    PathMessage, expand,
+    AckFields, BindingMessage, Chunk, ClaimMessage, ClaimRefusal, EcnCounts, Frame, FrameWriter,
+    MalformedFrame, PathMessage, expand,
 };
 use wire::packet::PacketBuffer;
 
@@ -117,6 +117,23 @@ fn the_documents_vectors_of_path_messages_hold() {
         assert!(Frame::parse(&bytes).is_err(), "no frame has version 0");
         assert_eq!(PathMessage::parse(&bytes[..8]), None);
         assert_eq!(PathMessage::parse(&[&bytes[..], &[0]].concat()), None);
+    }
+}
+
+#[test]
+fn the_documents_vectors_of_binding_messages_hold() {
+    let document = include_str!("../../../../docs/hop-frame.md");
+    for (name, message) in [
+        ("| question | `", BindingMessage::Question(25)),
+        ("| later answer | `", BindingMessage::Answer(25)),
+    ] {
+        let line = document.lines().find_map(|line| line.strip_prefix(name));
+        let bytes = hex(line.and_then(|rest| rest.split('`').next()).expect(name));
+        assert_eq!(message.encode().to_vec(), bytes);
+        assert_eq!(BindingMessage::parse(&bytes), Some(message));
+        assert!(Frame::parse(&bytes).is_err(), "no frame has version 0");
+        assert_eq!(BindingMessage::parse(&bytes[..2]), None);
+        assert_eq!(BindingMessage::parse(&[&bytes[..], &[0]].concat()), None);
     }
 }
 

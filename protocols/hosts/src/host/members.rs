@@ -10,6 +10,7 @@ use super::Host;
 use crate::leases::Leases;
 use crate::peer::Peer;
 use crate::streams::StreamMaker;
+use crate::terms;
 use crate::{Event, EventKind, Output, Role};
 
 /// Reason why a host does not admit a peer.
@@ -65,6 +66,10 @@ impl Host {
         if scope.is_some() && self.splitter.is_none() {
             return Err(AdmitError::NoSplit);
         }
+        let own = match self.role {
+            Role::Mobile => 0,
+            Role::Gateway => terms::of_gateways(),
+        };
         let id = self.endpoint.add_peer(session::PeerConfig {
             public_key: settings.public,
             preshared_key: settings.preshared.clone(),
@@ -72,7 +77,7 @@ impl Host {
                 Role::Mobile => session::Role::Initiator,
                 Role::Gateway => session::Role::Responder,
             },
-            features: settings.tcp.features() | settings.split.features(),
+            features: settings.tcp.features() | settings.split.features() | own,
         })?;
         let index = id.number();
         if let Err(error) = self.make_room(now, index, &settings) {

@@ -77,6 +77,7 @@ impl Host {
             // A gateway does not initiate and is refused: there is nothing to retry.
             let _ = self.endpoint.retry_now(now, peer.id);
         }
+        self.forget_binding(now);
         self.paths_may_have_moved(now);
         self.try_all(now);
     }

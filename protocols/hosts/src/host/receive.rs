@@ -4,7 +4,7 @@ use machine::Machine;
 use session::{DATA_HEADER_BYTES, PeerId, PublicKey, Received};
 use units::Instant;
 use wire::address::HopAddress;
-use wire::hop::{ClaimMessage, PathMessage};
+use wire::hop::{BindingMessage, ClaimMessage, PathMessage};
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
@@ -12,6 +12,20 @@ use super::Host;
 use super::validation::Arrival;
 use crate::tap::Handled;
 use crate::{Output, Role};
+
+/// A message in place of a frame, unless it is about a path.
+#[derive(Debug, Clone, Copy)]
+enum Message {
+    Claim(ClaimMessage),
+    Binding(BindingMessage),
+}
+
+impl Message {
+    fn parse(plaintext: &[u8]) -> Option<Self> {
+        let claim = ClaimMessage::parse(plaintext).map(Self::Claim);
+        claim.or_else(|| BindingMessage::parse(plaintext).map(Self::Binding))
+    }
+}
 
 impl Host {
     /// Handles a datagram from the hop.
@@ -25,7 +39,7 @@ impl Host {
     ) {
         let mut arrival = Arrival::new(from, buffer.len());
         let mut is_data = false;
-        let mut claim = None;
+        let mut message = None;
         let received = self
             .endpoint
             .handle_datagram_from(now, Some(from), &mut buffer);
@@ -41,7 +55,7 @@ impl Host {
                 (arrival.newest, arrival.proven) = (newest, proven);
                 is_data = true;
                 arrival.message = PathMessage::parse(plaintext);
-                claim = ClaimMessage::parse(plaintext);
+                message = Message::parse(plaintext);
                 Some((peer, plaintext.len()))
             }
             Received::Handshake(peer) => {
@@ -68,10 +82,10 @@ impl Host {
             Some((index, length))
         });
         self.follow_sessions(now, Some(from));
-        if let (Some((index, _)), Some(ClaimMessage::Claim(key))) = (heard, claim) {
-            self.claimed(now, index, PublicKey::from_bytes(key));
+        if let Some((index, _)) = heard {
+            self.take_message(now, index, arrival, message);
         }
-        let is_message = arrival.message.is_some() || claim.is_some();
+        let is_message = arrival.message.is_some() || message.is_some();
         let is_frame = |(_, length): &(_, usize)| *length > 0 && !is_message;
         let Some((index, length)) = heard.filter(is_frame) else {
             return;
@@ -96,6 +110,28 @@ impl Host {
         self.lend(now, index, length);
         self.peers[index].association.handle_input(now, frame);
         self.forward(now, index);
+    }
+
+    /// Handles the message in a datagram of a peer, if there is one.
+    fn take_message(
+        &mut self,
+        now: Instant,
+        index: usize,
+        arrival: Arrival,
+        message: Option<Message>,
+    ) {
+        match message {
+            Some(Message::Claim(ClaimMessage::Claim(key))) => {
+                self.claimed(now, index, PublicKey::from_bytes(key));
+            }
+            Some(Message::Claim(ClaimMessage::Refused(_))) => {}
+            Some(Message::Binding(message)) => {
+                self.binding_message(now, index, arrival.from, message);
+            }
+            // A challenge follows a question from a new binding, and must not disturb its answer.
+            None if arrival.message.is_some() => {}
+            None => self.use_binding(now),
+        }
     }
 
     /// Notes that a datagram of this peer has arrived; returns the peer's index.

@@ -11,6 +11,7 @@ mod handoff;
 mod held_senders;
 mod hostile;
 mod joining;
+mod keepalive;
 mod members;
 mod mtu;
 mod one_key;

@@ -156,6 +156,7 @@ fn host(index: usize, setting: Setting) -> Host {
     let config = Config {
         bearer_mtu: setting.bearer_mtu,
         detours: setting.detours && index == MOBILE,
+        keepalive: setting.detours && index == MOBILE,
         streams: Some(StreamLimits {
             receive_buffer: None,
             connections: 512,

@@ -1,9 +1,10 @@
 //! Where the two hosts are, and what reaches whom.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use channel::Link;
-use units::Instant;
+use units::{Duration, Instant};
 use wire::address::HopAddress;
 use wire::packet::PacketBuffer;
 
@@ -29,8 +30,44 @@ pub(crate) struct Place {
     pub(crate) shown: Option<Instant>,
     /// When the first long datagram went to the mobile host's present address.
     pub(crate) reached: Option<Instant>,
+    /// NAT of the mobile host, if it forgets.
+    pub(crate) nat: Option<Nat>,
     /// Number of datagrams of this length between the hosts that are lost next, by sender.
     pub(crate) loses: Option<(usize, usize, u32)>,
+}
+
+/// A NAT that forgets an idle host.
+pub(crate) struct Nat {
+    lifetime: Duration,
+    bound: Option<Instant>,
+    bindings: u16,
+}
+
+impl Nat {
+    pub(crate) fn that_forgets_after(lifetime: Duration) -> Self {
+        let (bound, bindings) = (None, 0);
+        Self {
+            lifetime,
+            bound,
+            bindings,
+        }
+    }
+
+    fn is_bound(&self, now: Instant) -> bool {
+        self.bound.is_some_and(|at| now.since(at) <= self.lifetime)
+    }
+
+    /// A datagram goes out; returns the address of a new binding.
+    fn go_out(&mut self, now: Instant) -> Option<HopAddress> {
+        let is_bound = self.is_bound(now);
+        self.bound = Some(now);
+        if is_bound {
+            return None;
+        }
+        self.bindings += 1;
+        let outside = Ipv4Addr::new(203, 0, 113, 1);
+        Some(HopAddress::Udp((outside, 20_000 + self.bindings).into()))
+    }
 }
 
 impl Place {
@@ -65,6 +102,14 @@ impl Place {
 impl Pair {
     /// Returns true if a datagram of a host reaches the other.
     pub(crate) fn passes(&mut self, host: usize, to: HopAddress, buffer: &PacketBuffer) -> bool {
+        let mut is_bound = true;
+        if let Some(nat) = &mut self.place.nat {
+            if host == MOBILE {
+                self.place.mobile = nat.go_out(self.now).or(self.place.mobile);
+            } else {
+                is_bound = nat.is_bound(self.now);
+            }
+        }
         let place = &self.place;
         let is_let_in = host != GATEWAY || place.gateway.is_none() || place.is_asked;
         let is_there = to == self.address(1 - host);
@@ -75,6 +120,7 @@ impl Pair {
             self.place.reached.get_or_insert(self.now);
         }
         let passes = is_let_in
+            && is_bound
             && is_there
             && !self.blackout.contains(&self.now)
             && !self.place.is_lost(host, buffer);
