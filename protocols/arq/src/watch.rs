@@ -89,6 +89,8 @@ pub(crate) struct EarlyRepairs {
     /// Contents whose confirmation is overdue; all are repeated together.
     overdue: Vec<Watched>,
     next_repeat: Instant,
+    /// Time until which the air for early repeats is promised to those that wait for it.
+    promised_until: Instant,
     second: TokenDebt,
     further: TokenDebt,
 }
@@ -128,6 +130,7 @@ impl Default for EarlyRepairs {
             expected: VecDeque::new(),
             overdue: Vec::new(),
             next_repeat: Instant::ZERO,
+            promised_until: Instant::ZERO,
             second: TokenDebt::default(),
             further: TokenDebt::default(),
         }
@@ -239,14 +242,25 @@ impl EarlyRepairs {
         // Sparse flows are held to their own rate already, and a hop whose rate is still unknown is not full.
         let free = second && (watched.persistent || pattern.rate.is_none());
         let cost = watched.content.len() + OVERHEAD;
-        let mut allowed = Some(now);
+        let (mut allowed, mut waits) = (Some(now), Duration::ZERO);
         if free || limit.take(taken, now, pattern.rate, cost) {
             if !repeat(&watched.content) {
                 return;
             }
             watched.repeated = true;
         } else {
-            allowed = limit.allows_from(taken, pattern.rate, cost);
+            // Behind the others that wait: each would wake this host when there is air for one of them.
+            let from = limit.allows_from(taken, pattern.rate, cost);
+            let others = !self.early.is_empty();
+            allowed = from.map(|from| {
+                if others {
+                    from.max(self.promised_until)
+                } else {
+                    from
+                }
+            });
+            let share = Bytes::new(cost * limit.share);
+            waits = pattern.rate.map_or(waits, |rate| rate.time_for(share));
         }
         let overdue = pattern.overdue_from(watched.sent_at);
         let next = allowed.map(|allowed| allowed.max(now + SPACED));
@@ -255,8 +269,56 @@ impl EarlyRepairs {
             return;
         }
         match next {
-            Some(next) => self.repeat_at(next, watched),
+            Some(next) => {
+                if !waits.is_zero() {
+                    self.promised_until = next + waits;
+                }
+                self.repeat_at(next, watched);
+            }
             None => self.expected.push_back(watched),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Many contents that may be repeated, while there is air for few of them.
+    #[test]
+    fn each_call_repeats_something() {
+        let start = Instant::from_millis(1);
+        let pattern = Pattern {
+            twice: false,
+            fading: true,
+            expected: Duration::from_secs(30),
+            interval: Duration::from_millis(4),
+            heard: Some(start),
+            sparing: true,
+            rate: Some(BitRate::from_megabits(2)),
+            young: 0,
+        };
+        let mut watch = EarlyRepairs::default();
+        for place in 0..300 {
+            let content = Content::Stream {
+                slot: 0,
+                flow: 0,
+                range: place * 400..place * 400 + 300 + place,
+                end: false,
+                again: false,
+            };
+            watch.add(start, content, pattern, true);
+        }
+        let (mut calls, mut repeats) = (0, 0);
+        let end = start + Duration::from_secs(10);
+        while let Some(now) = watch.next_due(pattern).filter(|due| *due < end) {
+            calls += 1;
+            watch.due(now, pattern, |_| {
+                repeats += 1;
+                true
+            });
+        }
+        assert!(repeats >= 15, "{repeats} repeats");
+        assert!(calls <= repeats * 2, "{calls} calls for {repeats} repeats");
     }
 }
