@@ -142,7 +142,18 @@ pub(crate) fn display(
     write!(formatter, "{whole}.{} {name}", digits.trim_end_matches('0'))
 }
 
-/// Implements `FromStr`, `Display`, and serde as text, for a newtype over a count of base units.
+/// Returns the JSON schema of the text of a quantity.
+pub(crate) fn schema(units: &[Unit], example: &str) -> schemars::Schema {
+    let names: Vec<_> = units.iter().map(|(name, _)| *name).collect();
+    schemars::json_schema!({
+        "type": "string",
+        "description": "A number with at most three decimals, a space, and its unit.",
+        "pattern": format!("^[0-9]+(\\.[0-9]{{1,3}})? ({})$", names.join("|")),
+        "examples": [example],
+    })
+}
+
+/// Implements `FromStr`, `Display`, serde as text, and its schema, for a newtype over a count of base units.
 macro_rules! text_quantity {
     ($name:ident, $units:expr, $example:literal) => {
         impl std::str::FromStr for $name {
@@ -169,6 +180,16 @@ macro_rules! text_quantity {
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
                 output.collect_str(self)
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $crate::parse::schema($units, $example)
             }
         }
     };

@@ -106,3 +106,18 @@ impl serde::Serialize for Probability {
         output.collect_str(self)
     }
 }
+
+impl schemars::JsonSchema for Probability {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Probability".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": "A share in percent, with at most six decimals.",
+            "pattern": "^[0-9]+(\\.[0-9]{1,6})? %$",
+            "examples": ["46.714254 %"],
+        })
+    }
+}

@@ -60,6 +60,20 @@ impl Serialize for HopAddress {
     }
 }
 
+impl schemars::JsonSchema for HopAddress {
+    fn schema_name() -> Cow<'static, str> {
+        "HopAddress".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": "An IP address and a UDP port, or the address of an Ethernet interface.",
+            "examples": ["10.1.0.2:43492", "[2001:db8::1]:51830", "02:00:5e:10:00:01"],
+        })
+    }
+}
+
 impl<'de> Deserialize<'de> for HopAddress {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let text = Cow::<'de, str>::deserialize(input)?;

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::io::Errno;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Instant;
 use wire::address::HopAddress;
@@ -56,7 +57,7 @@ pub enum PathLimit {
 }
 
 /// Counters of a bearer since it was opened, in datagrams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct BearerCounters {
     /// Datagrams passed to the network.
     pub sent: u64,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use machine::Machine;
 use scheduler::{Cause, Config, Destination, Input, Outcome, Output, Scheduler, Waiting};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Duration, Instant, Probability};
 
@@ -50,7 +51,7 @@ struct DestinationState {
 }
 
 /// Status of one destination on a shared air.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AirStatus {
     /// Status of its scheduling and channel.
     #[serde(flatten)]

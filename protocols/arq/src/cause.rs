@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Instant;
 
@@ -44,7 +45,7 @@ pub enum LossCause {
 }
 
 /// Counters of losses by cause.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LossCounts {
     /// At a queue on the way that was full.
     pub congestion: u64,

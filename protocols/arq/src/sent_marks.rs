@@ -5,6 +5,7 @@
 //! each count is checked afterwards. A peer that reports false counts only makes frames not ECN-capable, and queues
 //! drop those instead of marking them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 use wire::hop::EcnCounts;
@@ -28,7 +29,7 @@ const EVERY_ONE: Duration = Duration::from_secs(1);
 const EVERY_ONE_FRAMES: u64 = 32;
 
 /// State of ECN for frames to the other end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EcnAbility {
     /// Being tested.

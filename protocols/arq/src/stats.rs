@@ -1,5 +1,6 @@
 //! The counters of one end of the hop.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant, Probability};
 
@@ -11,7 +12,7 @@ use crate::sent_marks::EcnAbility;
 pub const BURST_CLASSES: usize = 12;
 
 /// Counters since the start, and the state of the hop, as one end sees it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stats {
     /// Counters of the sending direction.
     pub sent: SentStats,
@@ -22,7 +23,7 @@ pub struct Stats {
 }
 
 /// Counters of congestion marks in both directions (RFC 3168).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EcnStats {
     /// Ability of queues on the way to mark frames from this end.
     pub outwards: EcnAbility,
@@ -35,7 +36,7 @@ pub struct EcnStats {
 }
 
 /// Counters of the sending direction.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SentStats {
     /// Transmissions.
     pub frames: u64,
@@ -82,7 +83,7 @@ pub struct SentStats {
 }
 
 /// Counters of the receiving direction.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReceivedStats {
     /// Frames received.
     pub frames: u64,

@@ -2,6 +2,7 @@
 
 use arq::Stats;
 use machine::RecentTotal;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
@@ -13,7 +14,7 @@ const RATE_SPAN: Duration = Duration::from_secs(3);
 const LOSS_SPAN: Duration = Duration::from_secs(60);
 
 /// Traffic of the last three seconds, and losses of the last minute.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecentTraffic {
     /// Rate of content that the other end has received and acknowledged, in bits per second, without repetitions.
     pub to_peer_bits_per_s: u64,

@@ -2,6 +2,7 @@
 
 use air::Air;
 use arq::{Arq, Stats};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Duration, Instant};
 
@@ -9,7 +10,7 @@ use crate::streams::StreamStatus;
 use crate::tcp::{TcpMethod, TcpStatus};
 
 /// The state of the hop, as one end sees it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Status {
     /// The rate of the hop in the sending direction, once it is given or measured.
     pub rate: Option<BitRate>,

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use machine::{ConfigError, Machine, RandomStream};
 use mtcp::{Endpoint, Packet};
 use redirector::{Chunks, Content};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 use wire::packet::{HEADROOM, PacketBuffer};
@@ -63,7 +64,7 @@ pub(crate) enum Output {
 }
 
 /// Counters of streams, for the operator.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamStatus {
     /// Profile of the streams.
     pub profile: Profile,

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use machine::Machine;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use snoop::{Agent, Limits, Mobile, MobileConfig};
 use units::{Bytes, Instant};
@@ -24,7 +25,7 @@ const IPV4_AND_TCP: usize = 40;
 const IPV6_AND_TCP: usize = 60;
 
 /// Method to repair the losses of TCP on the hop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TcpMethod {
     /// Repair by the link layer: in order, and TCP sees no loss.
@@ -59,7 +60,7 @@ pub struct TcpConfig {
 }
 
 /// Method of TCP, and the counters of snoop.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpStatus {
     /// Method of its repair.
     pub method: TcpMethod,

@@ -11,7 +11,9 @@ use crate::{BearerMtu, Caps, SplitTerms, StreamLimits, TcpTerms};
 use crate::{TcpMethod, caps, leases};
 
 /// End of the hop that a host stands at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// It initiates the connection: it has the address of its gateway.

@@ -1,6 +1,7 @@
 //! The places of peers and their registration: by their first session, until they leave or are silent for the life of
 //! their keys.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 use wire::address::HopAddress;
@@ -32,7 +33,7 @@ enum State {
 }
 
 /// Registration of a peer. Times are ages at the time of the call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "lowercase")]
 pub enum Registration {
     /// Nothing has been received from it since this host started.

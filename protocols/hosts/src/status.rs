@@ -1,6 +1,7 @@
 //! The status of a host.
 
 use association::RecentTraffic;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use session::DropCause;
 use units::{Bytes, Duration, Instant};
@@ -15,7 +16,7 @@ use crate::peer::Peer;
 use crate::{Choice, Limit, Registration, Role, SplitTerms};
 
 /// State of a host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Status {
     /// End of the hop that it stands at.
     pub role: Role,
@@ -45,7 +46,7 @@ pub struct Status {
 }
 
 /// State of one peer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerStatus {
     /// Name that the operator gave it.
     pub name: String,

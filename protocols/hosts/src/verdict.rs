@@ -4,11 +4,12 @@
 use std::fmt;
 
 use association::RecentCounters;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
 /// Cause that limits the traffic across a hop, from one end to the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitedBy {
     /// Nothing on the hop: applications send no more.
@@ -158,7 +159,7 @@ impl fmt::Display for LimitedBy {
 }
 
 /// A verdict, and its numbers, for a status.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Limit {
     /// Cause that limits the hop.
     pub by: LimitedBy,

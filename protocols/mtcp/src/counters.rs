@@ -2,10 +2,11 @@
 
 use std::ops::AddAssign;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What an [`Endpoint`](crate::Endpoint) has done so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Counters {
     /// Traffic of all its connections, closed ones included.
     pub traffic: Traffic,
@@ -16,7 +17,7 @@ pub struct Counters {
 }
 
 /// What went over connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Traffic {
     /// Counters of the sender.
     pub sent: Sent,
@@ -27,7 +28,7 @@ pub struct Traffic {
 }
 
 /// What went out. Bytes are those of data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Sent {
     /// Control packets.
     pub control_packets: u64,
@@ -48,7 +49,7 @@ pub struct Sent {
 }
 
 /// What came in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Received {
     /// Packets that belong to connections.
     pub packets: u64,
@@ -69,7 +70,7 @@ pub struct Received {
 }
 
 /// What became of connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Connections {
     /// Opened by this end.
     pub opened: u64,
@@ -82,7 +83,7 @@ pub struct Connections {
 }
 
 /// What did not belong to any connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Refused {
     /// Packets that could not be parsed.
     pub damaged: u64,

@@ -9,6 +9,7 @@ pub use data::{Data, Flags, Hole, Holes};
 pub use malformed::{Field, Malformed};
 
 use redirector::Content;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// First bit of a packet: set in data packets, which also carry acknowledgements.
@@ -21,7 +22,18 @@ pub const FURTHER_HOLES_MAX: usize = 7;
 
 /// Width of the numbers in packets.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {

@@ -1,10 +1,11 @@
 //! The status of a destination.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
 /// Counters of one destination, and the state of its channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Status {
     /// True if its channel is presumed bad.
     pub is_marked: bool,

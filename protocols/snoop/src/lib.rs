@@ -49,6 +49,7 @@ use std::net::SocketAddr;
 pub use agent::Agent;
 pub use config::{Config, ConfigError, ExplicitLoss, Limits, Timing};
 pub use mobile::{Mobile, MobileConfig, MobileCounters, MobileInput, MobileOutput};
+use schemars::JsonSchema;
 pub use segment::{Header, Revision, Segment};
 use serde::{Deserialize, Serialize};
 pub use wire::tcp::{AirLoss, SackRanges, SeqRange, TcpSegmentOptions, Timestamps};
@@ -84,7 +85,7 @@ pub(crate) struct FlowName {
 }
 
 /// What an [`Agent`] has done, in packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Counters {
     /// Data segments cached.
     pub cached: u64,
@@ -111,7 +112,7 @@ pub struct Counters {
 }
 
 /// Losses of data from mobile hosts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct UploadCounters {
     /// Gaps detected.
     pub gaps: u64,
@@ -120,7 +121,7 @@ pub struct UploadCounters {
 }
 
 /// What passed untouched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct IgnoredCounters {
     /// Packets that are no TCP segment, or one that the agent cannot read.
     pub foreign: u64,

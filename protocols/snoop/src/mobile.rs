@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use machine::Machine;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Instant, SeqNumber};
 use wire::tcp::AirLoss;
@@ -60,7 +61,7 @@ pub enum MobileOutput<P> {
 }
 
 /// What a [`Mobile`] has done, in packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct MobileCounters {
     /// Negative acknowledgements received.
     pub asked: u64,

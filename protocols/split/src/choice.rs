@@ -4,6 +4,7 @@
 //! Packets keep TCP end to end, and need no state at the gateway. A stream is better if TCP suffers from the hop
 //! although it loses nothing of the connection: TCP starts slowly on a long hop, and repairs delay it on a lossy one.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Probability};
 
@@ -17,7 +18,7 @@ const LOSSY: u64 = 1;
 const LOSSY_OF: u64 = 100;
 
 /// What is known of a hop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct HopCondition {
     /// Smallest recent round-trip time.
     pub round_trip: Option<Duration>,
@@ -27,7 +28,18 @@ pub struct HopCondition {
 
 /// What makes one way the better one.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -61,7 +73,7 @@ impl Cause {
 }
 
 /// By which way connections that begin now cross a hop, and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Choice {
     /// True if they cross as streams.
     pub split: bool,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::SeqNumber;
 use wire::flow::Ends;
@@ -15,7 +16,7 @@ const REMEMBERED: usize = 4_096;
 const TOLD: usize = 16;
 
 /// A choice, for who asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Chosen {
     /// Address of the host that requested the connection.
     pub source: SocketAddr,
@@ -27,7 +28,7 @@ pub struct Chosen {
 }
 
 /// Connections for which the same was chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Count {
     /// Reason of the choice.
     pub because: Cause,
@@ -38,7 +39,7 @@ pub struct Count {
 }
 
 /// All that was chosen.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChoiceStatus {
     /// Number of connections for each reason.
     pub counts: Vec<Count>,

@@ -1,11 +1,12 @@
 //! The counters of a splitter.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ChoiceStatus;
 
 /// What a splitter has done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Counters {
     /// Connections that exist now.
     pub open: u64,
@@ -35,7 +36,7 @@ pub struct Counters {
 }
 
 /// What a splitter has carried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Carried {
     /// Bytes written towards mobile hosts.
     pub bytes_to_mobiles: u64,
@@ -44,7 +45,7 @@ pub struct Carried {
 }
 
 /// Connections that are split, or were not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SplitStatus {
     /// Counters of connections.
     #[serde(flatten)]

@@ -3,6 +3,8 @@
 mod overview;
 mod page;
 mod registration;
+#[cfg(test)]
+mod schema_tests;
 pub(crate) mod short;
 mod text;
 mod transport;
@@ -25,7 +27,7 @@ Examples:
   lasthop status                   one line for each peer of the daemon on this host
   lasthop status --peer tablet7    all about one peer
   lasthop status --name gateway    of one of several daemons
-  lasthop status --json            for programs: one line of JSON
+  lasthop status --json            for programs: one line of JSON, see docs/status-schema.json
 
 Exit codes:
   0  a mobile host is connected; a gateway runs; with --peer: that peer is connected

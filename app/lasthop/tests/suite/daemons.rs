@@ -39,6 +39,9 @@ fn carries_everything_and_leaves_nothing() {
         let (code, page) = hosts.status_page(arguments);
         assert!(code == Some(0) && page.contains("connected"), "{page}");
     }
+    for name in ["gateway", "mobile"] {
+        assert_eq!(schema_error(&hosts.status(name)), None);
+    }
     assert_eq!(mobile.terminate().code(), Some(0));
     let (code, page) = hosts.status_page(&named("gateway"));
     assert!(
@@ -62,6 +65,17 @@ fn carries_everything_and_leaves_nothing() {
     assert!(has("established") && has("left"), "{log}");
     assert_eq!(hosts.traces(), before);
     assert!(!hosts.folder.path().join("state/mobile.sock").exists());
+}
+
+/// Returns what the published schema finds wrong with a status.
+fn schema_error(status: &serde_json::Value) -> Option<String> {
+    let schema = include_str!("../../../../docs/status-schema.json");
+    let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
+    let schema = serde_json::from_str(schema).unwrap();
+    compiler.add_resource("status.json", schema).unwrap();
+    let index = compiler.compile("status.json", &mut schemas).unwrap();
+    let checked = schemas.validate(status, index);
+    checked.err().map(|error| format!("{error:#}"))
 }
 
 #[test]

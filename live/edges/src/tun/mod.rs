@@ -8,11 +8,12 @@ use std::io;
 use std::os::fd::AsFd;
 
 pub use device::{Offload, TunDevice, TunOptions};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wire::packet::Packet;
 
 /// What a device has done since it was opened, in packets as they crossed the border.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceCounters {
     /// Packets received from the kernel.
     pub received: u64,

@@ -3,6 +3,7 @@
 use edges::bearer::{BearerCounters, DatagramBearer};
 use edges::clock;
 use edges::tun::{DeviceCounters, PacketDevice};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use split::SplitStatus;
 use units::{Bytes, Instant};
@@ -13,7 +14,7 @@ use crate::host::DrivenHost;
 
 /// Status of a daemon with a host status of type `H`. A reader of another version ignores unknown fields; a missing
 /// field is an error, unless the field is optional.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Status<H = hosts::Status> {
     /// Version of the daemon.
     pub version: String,
@@ -44,7 +45,7 @@ pub struct Summary {
 }
 
 /// Counters of a packet device, in packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceStatus {
     /// Counters of the device itself.
     #[serde(flatten)]
@@ -56,7 +57,7 @@ pub struct DeviceStatus {
 }
 
 /// Counters of a bearer, in datagrams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BearerStatus {
     /// Counters of the bearer itself.
     #[serde(flatten)]
