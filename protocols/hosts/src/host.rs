@@ -8,6 +8,7 @@ mod presence;
 mod reach;
 mod receive;
 mod search;
+mod send;
 mod sharing;
 mod streams;
 mod validation;
@@ -21,9 +22,7 @@ use split::{Origin, Splitter};
 use thiserror::Error;
 use units::{Bytes, Instant};
 use wire::address::HopAddress;
-use wire::capture::{CaptureDirection, CaptureKind};
-use wire::ip::Ecn;
-use wire::packet::{HEADROOM, Packet, PacketBuffer};
+use wire::packet::{HEADROOM, Packet};
 
 use crate::agenda::PeerDeadlines;
 use crate::detour::Detour;
@@ -34,7 +33,7 @@ use crate::peers::Peers;
 use crate::route::Routes;
 use crate::sharing::Sharing;
 use crate::streams::StreamMaker;
-use crate::tap::{Crossing, Outputs};
+use crate::tap::Outputs;
 use crate::terms;
 pub use members::AdmitError;
 
@@ -234,43 +233,6 @@ impl Host {
         }
     }
 
-    /// Copies a datagram of a session to an open tap: once, to whatever number of addresses it goes.
-    fn tap_session(&mut self, index: Option<usize>, to: Option<HopAddress>, datagram: &[u8]) {
-        let crossing = Crossing {
-            kind: CaptureKind::Datagram,
-            direction: CaptureDirection::Outbound,
-            ecn: Ecn::NotCapable,
-            address: to,
-            bytes: datagram,
-        };
-        self.tap(index, &crossing);
-    }
-
-    /// Sends a datagram of a session, for one of the peers to all addresses where it may be.
-    fn transmit(
-        &mut self,
-        now: Instant,
-        index: Option<usize>,
-        to: Option<HopAddress>,
-        datagram: &[u8],
-    ) {
-        let beside = index.map(|index| self.peers[index].search.places());
-        let places = to.iter().chain(beside.unwrap_or_default());
-        for to in places {
-            self.outputs.push_back(Output::Datagram {
-                to: *to,
-                buffer: PacketBuffer::copy_of(datagram),
-                // Networks that drop ECN-capable packets must not keep the ends apart.
-                ecn: Ecn::NotCapable,
-            });
-        }
-        self.counts.frames_unsent += u64::from(to.is_none());
-        self.use_binding(now);
-        if let Some(index) = index {
-            self.seek(now, index);
-        }
-    }
-
     fn session_changed(&mut self, now: Instant, event: &session::Event, from: Option<HopAddress>) {
         let (id, kind, features) = match *event {
             session::Event::Established {
@@ -387,29 +349,6 @@ impl Host {
             }
         }
         sent
-    }
-
-    fn send(&mut self, now: Instant, index: usize, mut frame: PacketBuffer, ecn: Ecn) {
-        self.seek(now, index);
-        self.use_binding(now);
-        let (id, to) = (self.peers[index].id, self.peers[index].endpoint);
-        let is_tapped =
-            to.is_some_and(|to| self.tap(Some(index), &Crossing::leaves(to, ecn, &frame)));
-        frame.grow_front(DATA_HEADER_BYTES);
-        frame.grow(TAG);
-        let sealed = self.endpoint.seal(now, id, &mut frame).is_ok();
-        match to.filter(|_| sealed) {
-            Some(to) => self.outputs.push_back(Output::Datagram {
-                to,
-                buffer: frame,
-                ecn,
-            }),
-            // It counts as lost on the air: the repair retransmits it.
-            None => self.counts.frames_unsent += 1,
-        }
-        if is_tapped && !sealed {
-            self.untap();
-        }
     }
 
     /// Passes on a packet that has crossed the hop, if its sender may use its source address.
