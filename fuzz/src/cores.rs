@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::net::SocketAddr;
 
 use arq::{Arq, Config};
-use hosts::{Host, Peer, Role};
+use hosts::{Host, Peer, ResolverTerms, Role};
 use machine::{Machine, RandomStream};
 use session::{
     DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Entropy, Limits, Output, PeerConfig, PeerId,
@@ -234,6 +234,7 @@ pub fn host_datagrams(bytes: &[u8]) {
         tcp: hosts::TcpTerms::Follow,
         split: hosts::SplitTerms::Never,
         caps: hosts::Caps::default(),
+        resolver: ResolverTerms::Silent,
         may_claim: false,
         weight: 1,
     };

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use edges::resolver;
 use edges::undo::{STATE_FOLDER, UndoLog, standing};
 
 use crate::failure::Failure;
@@ -15,7 +16,7 @@ Examples:
 A daemon that ends takes back its rules, routes and kernel parameters, also after most crashes, and one that starts
 takes back those of dead ones. This does it without a start. Running daemons are left alone.";
 
-/// Take back every rule, route and kernel parameter that a dead daemon has left.
+/// Take back every rule, route, kernel parameter and resolver that a dead daemon has left.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -42,8 +43,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         failed += recovery.warnings.len();
     }
+    let resolvers = resolver::lift_abandoned(&arguments.state_dir).map_err(Failure::setting)?;
+    for (path, error) in &resolvers {
+        match error {
+            None => println!("{}: took back the resolver", path.display()),
+            Some(error) => eprintln!("warning: {error}"),
+        }
+        failed += usize::from(error.is_some());
+    }
     undo.undo().map_err(Failure::broken)?;
-    match (left.is_empty() && lifted.is_empty(), failed) {
+    let is_clean = left.is_empty() && lifted.is_empty() && resolvers.is_empty();
+    match (is_clean, failed) {
         (true, _) => println!("Nothing was left."),
         (false, 0) => {}
         (false, _) => {

@@ -102,12 +102,13 @@ enum Command {
     WebRelay(web::RelayArguments),
 }
 
-/// Commands that users do not type, so they are in no help: the helper that a daemon starts, and the manual's maker.
+/// Commands that users do not type, so they are in no help: the helpers that a daemon starts, and the manual's maker.
 fn internal() -> Option<Result<(), Failure>> {
     let mut arguments = std::env::args_os().skip(1);
     let command = arguments.next()?;
     match command.to_str()? {
         daemon::HELPER => Some(daemon::run_helper()),
+        daemon::RESOLVER_HELPER => Some(daemon::run_resolver_helper()),
         manual::COMMAND => Some(manual::run(arguments.next())),
         _ => None,
     }

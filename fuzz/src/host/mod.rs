@@ -12,7 +12,9 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use association::{Profile, TcpMethod};
-use hosts::{Caps, Config, Host, Input, Output, PathReport, Peer, Role, SplitTerms, TcpTerms};
+use hosts::{
+    Caps, Config, Host, Input, Output, PathReport, Peer, ResolverTerms, Role, SplitTerms, TcpTerms,
+};
 use machine::{Machine, earlier};
 use split::{End, Mobile, Scope};
 use units::{BitRate, Bytes, Duration, Instant};
@@ -105,6 +107,7 @@ fn config(role: Role, setting: u8, behaviour: u8) -> Config {
             packets: (behaviour & 8 != 0).then_some(200),
             ..Caps::default()
         },
+        resolver: ResolverTerms::Silent,
         may_claim: false,
         weight: 1,
     };
@@ -325,6 +328,7 @@ impl Site {
                 self.host.handle_input(self.now, Input::Found { peer, at });
             }
             Output::Claim { .. } => panic!("it may not claim a key"),
+            Output::Resolvers(_) => panic!("it did not ask for a resolver"),
             Output::Event(event) => note(&event.kind),
         }
     }

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use serde::{Deserialize, Serialize};
 
+use crate::nameserver::QUESTIONS;
 use crate::nft::{NftError, Purpose, Table, link_in_rule};
 
 /// The connections to divert, and the listener. Without any prefix, no connection is diverted.
@@ -164,9 +165,11 @@ impl Diversion {
         let forward = if refusals.is_empty() {
             refusals
         } else {
+            // Questions for DNS at an inner address go on as packets, since that is this host's own.
             format!(
                 "  chain forward {{\n    \
-                 type filter hook forward priority filter - 1; policy accept;\n{refusals}  }}\n"
+                 type filter hook forward priority filter - 1; policy accept;\n    \
+                 {QUESTIONS} ct status dnat accept\n{refusals}  }}\n"
             )
         };
         Ok(format!(

@@ -1,10 +1,12 @@
 //! Forwarding by rule at the gateway: between the hop and the named networks, and nothing else.
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use crate::diversion::Networks;
+use crate::nameserver::QUESTIONS;
 use crate::nft::{NftError, Purpose, Table, link_in_rule, set};
 
 /// Interface type of TUN devices (`ARPHRD_NONE` in `linux/if_arp.h`): tunnels have rules of their own.
@@ -19,6 +21,9 @@ pub struct Forwarding {
     pub inner_link: String,
     /// Networks to which mobile hosts may begin connections.
     pub networks: Networks,
+    /// Resolvers to which questions at inner addresses go on ([`NameServer`](crate::nameserver::NameServer)), wherever
+    /// they are.
+    pub resolvers: Vec<IpAddr>,
     /// True if mobile hosts may not reach each other.
     pub isolates: bool,
     /// True if hosts of `networks` may begin connections to mobile hosts; otherwise they only answer.
@@ -71,6 +76,12 @@ impl Forwarding {
             rule(format_args!("{inside} accept"));
         }
         rule(format_args!("ct state established,related accept"));
+        for resolver in &self.resolvers {
+            let version = if resolver.is_ipv4() { "ip" } else { "ip6" };
+            rule(format_args!(
+                "iifname \"{link}\" {version} daddr {resolver} {QUESTIONS} ct status dnat accept"
+            ));
+        }
         for (version, prefixes) in self.networks.sets() {
             rule(format_args!(
                 "iifname \"{link}\" {version} daddr {{ {prefixes} }} accept"

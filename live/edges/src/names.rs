@@ -6,19 +6,20 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
+use ipnet::IpNet;
 use socket2::{Domain, Protocol, Socket, Type};
 use wire::dns::{AddressKind, answer, question};
+
+use crate::resolver;
 
 /// The port of DNS.
 const PORT: u16 = 53;
 /// Time that a server may take, and number of servers queried.
 const PATIENCE: Duration = Duration::from_secs(2);
 const SERVERS_MOST: usize = 3;
-/// Settings of the system's resolver, and of the local stub resolver if it uses one.
-const SETTINGS: [&str; 2] = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];
 /// Size of the longest answer that is read, in bytes.
 const ANSWER_MOST: usize = 4_096;
 
@@ -33,6 +34,8 @@ pub struct Name {
     pub kind: AddressKind,
     /// Mark of the queries for policy routing (`SO_MARK`).
     pub mark: Option<u32>,
+    /// Networks of the tunnel, whose servers are not queried.
+    pub inside: Vec<IpNet>,
 }
 
 impl Name {
@@ -41,7 +44,7 @@ impl Name {
     /// # Errors
     /// If neither the DNS servers nor the system's resolver know any.
     pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
-        for server in servers() {
+        for server in self.servers() {
             let found = self.ask(server).unwrap_or_default();
             if !found.is_empty() {
                 return Ok(found);
@@ -50,6 +53,16 @@ impl Name {
         let wanted = |address: &SocketAddr| address.is_ipv4() == (self.kind == AddressKind::V4);
         let found = (self.host.as_str(), self.port).to_socket_addrs()?;
         Ok(found.filter(wanted).collect())
+    }
+
+    /// Returns the servers of this host, as they are without the hop. One on this host itself only queries others,
+    /// through the tunnel.
+    fn servers(&self) -> Vec<SocketAddr> {
+        let mut servers = resolver::of_system();
+        servers.retain(|server| !self.inside.iter().any(|network| network.contains(server)));
+        servers.truncate(SERVERS_MOST);
+        let place = |server| SocketAddr::new(server, PORT);
+        servers.into_iter().map(place).collect()
     }
 
     /// Queries one server.
@@ -88,46 +101,11 @@ impl Name {
     }
 }
 
-/// Returns the DNS servers of this host. A server on this host itself is left out: it only queries others, through the
-/// tunnel.
-fn servers() -> Vec<SocketAddr> {
-    let mut servers = Vec::new();
-    for path in SETTINGS {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        servers.extend(servers_in(&text).filter(|server| !server.ip().is_loopback()));
-        if !servers.is_empty() {
-            break;
-        }
-    }
-    servers.truncate(SERVERS_MOST);
-    servers
-}
-
-/// Returns the servers named in a resolv.conf(5); those for a single link are left out.
-fn servers_in(text: &str) -> impl Iterator<Item = SocketAddr> {
-    let address = |line: &str| {
-        let mut words = line.split_whitespace();
-        let is_server = words.next() == Some("nameserver");
-        let address = words.next().filter(|_| is_server)?;
-        address.parse::<IpAddr>().ok()
-    };
-    let place = |address| SocketAddr::new(address, PORT);
-    text.lines().filter_map(address).map(place)
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::UdpSocket;
 
     use super::*;
-
-    #[test]
-    fn servers_are_read_from_settings() {
-        let text = "# a comment\nnameserver 192.0.2.53\nsearch example.org\nnameserver fe80::1%eth0\n\
-                    nameserver fd00::53\noptions rotate\nnameserver\nnameserver none\n";
-        let found: Vec<String> = servers_in(text).map(|server| server.to_string()).collect();
-        assert_eq!(found, ["192.0.2.53:53", "[fd00::53]:53"]);
-    }
 
     #[test]
     fn a_server_is_asked_and_strangers_answers_are_passed_over() {
@@ -150,6 +128,7 @@ mod tests {
             port: 51_830,
             kind: AddressKind::V4,
             mark: None,
+            inside: Vec::new(),
         };
         let found = name.ask(address).expect("an answer");
         assert_eq!(found, ["192.0.2.7:51830".parse().expect("an address")]);

@@ -63,6 +63,8 @@ pub enum Purpose {
     Diversion,
     /// [`Forwarding`](crate::forwarding::Forwarding).
     Forwarding,
+    /// [`NameServer`](crate::nameserver::NameServer).
+    Names,
 }
 
 impl Purpose {
@@ -70,6 +72,7 @@ impl Purpose {
     fn instead(self) -> &'static str {
         match self {
             Self::Translation => "set `nat = false` and translate by other means",
+            Self::Names => "set `dns = \"none\"`",
             Self::Diversion => "let TCP cross by another method than `tcp = \"split\"`",
             Self::Forwarding => {
                 "set `nat = false`, `isolate = false` and no `networks`, turn forwarding on \
@@ -85,6 +88,7 @@ impl fmt::Display for Purpose {
             Self::Translation => "address translation",
             Self::Diversion => "splitting TCP",
             Self::Forwarding => "forwarding by rule",
+            Self::Names => "a resolver for mobile hosts",
         })
     }
 }
@@ -115,6 +119,7 @@ impl Table {
             Purpose::Translation => format!("lasthop_{instance}"),
             Purpose::Diversion => format!("lasthop_{instance}_split"),
             Purpose::Forwarding => format!("lasthop_{instance}_forward"),
+            Purpose::Names => format!("lasthop_{instance}_names"),
         })
     }
 

@@ -3,6 +3,7 @@ use ipnet::IpNet;
 
 use crate::diversion::{Diversion, Networks};
 use crate::forwarding::Forwarding;
+use crate::nameserver::NameServer;
 use crate::nat::Masquerade;
 
 fn masquerade() -> Masquerade {
@@ -172,10 +173,33 @@ fn forwarding() -> Forwarding {
         instance: "field_1".into(),
         inner_link: "lasthop0".into(),
         networks: networks(),
+        resolvers: vec!["192.0.2.53".parse().unwrap()],
         isolates: true,
         admits_requests: false,
         closes: (true, false),
     }
+}
+
+#[test]
+fn questions_at_inner_addresses_go_on_to_a_resolver_of_the_same_version() {
+    let [own_v4, own_v6, v4, v6] = ["10.7.0.1", "fd07::1", "192.0.2.53", "2001:db8::53"]
+        .map(|address| address.parse().unwrap());
+    let names = NameServer {
+        instance: "field_1".into(),
+        inner_link: "lasthop0".into(),
+        places: vec![(own_v4, v4), (own_v6, v6), (own_v6, v4)],
+    };
+    let expected = r#"table inet lasthop_field_1_names {}
+delete table inet lasthop_field_1_names
+table inet lasthop_field_1_names {
+  chain prerouting {
+    type nat hook prerouting priority dstnat; policy accept;
+    iifname "lasthop0" ip daddr 10.7.0.1 meta l4proto { tcp, udp } th dport 53 dnat ip to 192.0.2.53
+    iifname "lasthop0" ip6 daddr fd07::1 meta l4proto { tcp, udp } th dport 53 dnat ip6 to 2001:db8::53
+  }
+}
+"#;
+    assert_eq!(names.ruleset().unwrap(), expected);
 }
 
 #[test]
@@ -188,6 +212,7 @@ table inet lasthop_field_1_forward {
     iifname "lasthop0" oifname "lasthop0" meta l4proto tcp reject with tcp reset
     iifname "lasthop0" oifname "lasthop0" reject with icmpx type admin-prohibited
     ct state established,related accept
+    iifname "lasthop0" ip daddr 192.0.2.53 meta l4proto { tcp, udp } th dport 53 ct status dnat accept
     iifname "lasthop0" ip daddr { 10.7.0.2/32 } accept
     iifname "lasthop0" reject with icmpx type admin-prohibited
     oifname "lasthop0" drop

@@ -76,7 +76,7 @@ impl<'a> Daemons<'a> {
         let listen = line("listen = \"{}\"", self.listen);
         let endpoint = line("endpoint = \"{}\"", self.endpoint);
         let route = line("routes = [\"{}\"]", self.route);
-        // Without these two, nothing needs `nft`, which a demo may not have.
+        // Without these, nothing needs `nft`, which a demo may not have.
         let open = "nat = false\nisolate = false\n";
         let mut gateway = format!("{}{open}{listen}{}", self.common(0), self.tun(0));
         for (host, key) in keys.iter().enumerate().skip(1) {
@@ -102,7 +102,7 @@ impl<'a> Daemons<'a> {
 
     fn common(&self, host: usize) -> String {
         let name = self.name(host);
-        format!("private_key_file = \"{name}.key\"\nstate_dir = \"{name}\"\n")
+        format!("private_key_file = \"{name}.key\"\nstate_dir = \"{name}\"\ndns = \"none\"\n")
     }
 
     fn tun(&self, host: usize) -> String {

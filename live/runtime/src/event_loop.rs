@@ -35,6 +35,7 @@ use crate::moderation::Moderation;
 use crate::outbox::Outbox;
 use crate::ports::Ports;
 use crate::reloader::KeyClaim;
+use crate::resolver::Names;
 use crate::sockets::Sockets;
 use crate::supervisor::Supervisor;
 
@@ -137,6 +138,7 @@ struct Work {
     sockets: Option<Sockets>,
     finder: Option<Finder>,
     detour: Option<Detour>,
+    names: Option<Names>,
     /// The capture, if there is one.
     tap: Option<Box<Tap>>,
 }
@@ -147,6 +149,7 @@ impl Work {
             sockets: ports.sockets.take(),
             finder: ports.finder.take(),
             detour: ports.detour.take(),
+            names: ports.names.take(),
             outbox: Outbox::new(OUTBOX),
             counters: LoopCounters::default(),
             events: Vec::new(),

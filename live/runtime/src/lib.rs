@@ -11,6 +11,7 @@ pub mod helper;
 pub mod mount;
 pub mod privileges;
 pub mod replay;
+pub mod resolver;
 pub mod signals;
 pub mod sockets;
 pub mod supervisor;

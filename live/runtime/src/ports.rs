@@ -7,6 +7,7 @@ use crate::control::Control;
 use crate::detour::Detour;
 use crate::finder::Finder;
 use crate::reloader::Reloader;
+use crate::resolver::Names;
 use crate::signals::Announcer;
 use crate::sockets::Sockets;
 use crate::supervisor::Supervisor;
@@ -33,6 +34,8 @@ pub struct Ports<D, B> {
     pub finder: Option<Finder>,
     /// Turns of new flows around the hop, if it may be left.
     pub detour: Option<Detour>,
+    /// The resolver of a mobile host.
+    pub names: Option<Names>,
     /// Reloading of the configuration; without it SIGHUP ends the loop.
     pub reloader: Option<Reloader>,
 }
@@ -51,6 +54,7 @@ impl<D, B> Ports<D, B> {
             supervisor: None,
             finder: None,
             detour: None,
+            names: None,
             reloader: None,
         }
     }

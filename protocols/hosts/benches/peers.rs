@@ -8,7 +8,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use divan::{AllocProfiler, Bencher, counter::ItemsCount};
 use hosts::{
-    BearerMtu, Caps, Config, Host, Input, Output, Peer, Role, SplitTerms, TcpMethod, TcpTerms,
+    BearerMtu, Caps, Config, Host, Input, Output, Peer, ResolverTerms, Role, SplitTerms, TcpMethod,
+    TcpTerms,
 };
 use machine::{Deadlines, Machine, RandomStream};
 use session::{COOKIE_REPLY_BYTES, INITIATION_BYTES, PrivateKey};
@@ -62,6 +63,7 @@ fn peer(index: usize) -> Peer {
         tcp: TcpTerms::Choose(TcpMethod::Arq),
         split: SplitTerms::Never,
         caps: Caps::default(),
+        resolver: ResolverTerms::Silent,
         may_claim: false,
         weight: 1,
     }

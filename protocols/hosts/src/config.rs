@@ -7,7 +7,7 @@ use session::{PresharedKey, PrivateKey, PublicKey};
 use units::{BitRate, Bytes};
 use wire::address::HopAddress;
 
-use crate::{BearerMtu, Caps, SplitTerms, StreamLimits, TcpTerms};
+use crate::{BearerMtu, Caps, ResolverTerms, SplitTerms, StreamLimits, TcpTerms};
 use crate::{TcpMethod, caps, leases};
 
 /// End of the hop that a host stands at.
@@ -86,6 +86,8 @@ pub struct Peer {
     pub tcp: TcpTerms,
     /// Terms for streams on the hop to it, if TCP is split.
     pub split: SplitTerms,
+    /// Terms for the resolver of the hop to it.
+    pub resolver: ResolverTerms,
     /// Limits on its use of this host.
     pub caps: Caps,
     /// True if it may replace its key by another one ([`Output::Claim`](crate::Output::Claim)).
@@ -113,6 +115,7 @@ impl Peer {
     pub(crate) fn continues(&self, former: &Self) -> bool {
         let as_before = Self {
             prefixes: former.prefixes.clone(),
+            resolver: former.resolver.clone(),
             weight: former.weight,
             ..self.clone()
         };

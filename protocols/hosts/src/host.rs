@@ -7,6 +7,7 @@ mod members;
 mod presence;
 mod reach;
 mod receive;
+mod resolver;
 mod search;
 mod send;
 mod sharing;
@@ -30,6 +31,7 @@ use crate::keepalive::Keepalive;
 use crate::leases::{self, Leases};
 use crate::peer::Bearer;
 use crate::peers::Peers;
+use crate::resolver::Inquiry;
 use crate::route::Routes;
 use crate::sharing::Sharing;
 use crate::streams::StreamMaker;
@@ -90,6 +92,8 @@ pub(crate) struct MobileSide {
     pub(crate) keepalive: Option<Keepalive>,
     /// True if the gateway answers questions about bindings.
     pub(crate) is_answered: bool,
+    /// The question for the resolver of the hop.
+    pub(crate) inquiry: Inquiry,
 }
 
 /// Counters of what went nowhere; see [`Status`](crate::Status).
@@ -141,6 +145,7 @@ impl Host {
                 detour: config.detours.then(Detour::new),
                 keepalive: config.keepalive.then(Keepalive::new),
                 is_answered: false,
+                inquiry: Inquiry::default(),
             },
         };
         for peer in config.peers {
@@ -275,6 +280,9 @@ impl Host {
             self.announce(index, kind);
         }
         self.link(now, index);
+        if let session::Event::Established { .. } = event {
+            self.begin_inquiry(now, index, features);
+        }
     }
 
     /// Makes a new association with a peer that has these features; returns the event if it refused something.
@@ -407,6 +415,7 @@ impl Machine for Host {
         self.try_due(now);
         self.challenge_due(now);
         self.answer_due(now);
+        self.inquire(now);
         if let Some(splitter) = &mut self.splitter
             && splitter.poll_timeout().is_some_and(|due| due <= now)
         {
@@ -442,6 +451,7 @@ impl Machine for Host {
         let own = machine::earlier(own, self.agenda.answers.first());
         let own = machine::earlier(own, self.mobile.keepalive.as_ref().and_then(Keepalive::due));
         let own = machine::earlier(own, self.mobile.detour.as_ref().and_then(Detour::due));
+        let own = machine::earlier(own, self.mobile.inquiry.due());
         machine::earlier(own, associations)
     }
 }

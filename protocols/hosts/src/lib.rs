@@ -19,6 +19,7 @@ mod peer;
 mod peers;
 mod presence;
 mod reach;
+mod resolver;
 mod route;
 mod search;
 mod sharing;
@@ -39,6 +40,7 @@ pub use joining::{Joining, JoiningInput, JoiningOutput};
 pub use pathmtu::Config as BearerMtu;
 pub use presence::Registration;
 use redirector::Chunks;
+pub use resolver::ResolverTerms;
 use session::PublicKey;
 pub use split::{Cause, Choice, HopCondition, Scope, SplitStatus, SystemEvent, SystemRequest};
 pub use status::{PeerStatus, Status};
@@ -49,7 +51,7 @@ use units::{Bytes, Instant};
 pub use verdict::{Limit, LimitedBy, Reach, VerdictInputs};
 use wire::address::HopAddress;
 use wire::capture::CaptureDirection;
-pub use wire::hop::ClaimRefusal;
+pub use wire::hop::{ClaimRefusal, Resolvers};
 use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
@@ -180,6 +182,8 @@ pub enum Output {
         /// The claimed one.
         key: PublicKey,
     },
+    /// What the gateway offers as the resolver of the hop, if that is new; without servers it offers none.
+    Resolvers(Resolvers),
     /// An event for the log.
     Event(Event),
 }

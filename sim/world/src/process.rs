@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 
-use hosts::{Caps, Config, Host, Input, Output, Peer, Role, StreamLimits};
+use hosts::{Caps, Config, Host, Input, Output, Peer, ResolverTerms, Role, StreamLimits};
 use machine::{Machine, RandomStream};
 use session::{Entropy, PrivateKey};
 use sockets::System;
@@ -251,6 +251,7 @@ fn peer(identity: Identity, setting: &Setting, endpoint: Option<HopAddress>) -> 
         tcp: setting.tcp_terms(!is_gateway),
         split: setting.split_terms(!is_gateway),
         caps: Caps::default(),
+        resolver: ResolverTerms::Silent,
         may_claim: false,
         weight: 1,
     }

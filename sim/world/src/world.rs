@@ -274,7 +274,7 @@ impl World {
                 };
                 self.inbox.push_back((process, found));
             }
-            Output::Event(_) | Output::Claim { .. } => {}
+            Output::Event(_) | Output::Claim { .. } | Output::Resolvers(_) => {}
         }
     }
 

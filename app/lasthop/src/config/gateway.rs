@@ -15,6 +15,7 @@ use toml::Spanned;
 
 use super::caps::Caps;
 use super::carrier::Carrier;
+use super::dns::{Dns, SearchDomains};
 use super::shared::{Hop, Network, Snoop, Tun, state_folder};
 use super::split::{Split, SplitTransport, Tcp};
 use super::values::{Key, Listen, Name, Remote};
@@ -39,6 +40,12 @@ pub(crate) struct GatewayConfig {
     /// mobile hosts.
     #[serde(default = "all_networks")]
     networks: Vec<Network>,
+    /// DNS servers that answer mobile hosts at the gateway's inner addresses.
+    #[serde(default)]
+    pub(crate) dns: Dns,
+    /// Domains in which mobile hosts search short names.
+    #[serde(default)]
+    pub(crate) search_domains: SearchDomains,
     /// True if mobile hosts may not reach each other.
     #[serde(default = "yes")]
     pub(crate) isolate: bool,

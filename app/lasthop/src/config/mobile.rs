@@ -8,6 +8,7 @@ use toml::Spanned;
 
 use super::Source;
 use super::carrier::{Carrier, Endpoint, Endpoints};
+use super::dns::Dns;
 use super::shared::{Hop, Routes, Snoop, Tun, state_folder};
 use super::split::Split;
 use super::values::{Key, Name};
@@ -27,6 +28,9 @@ pub(crate) struct MobileConfig {
     pub(crate) routes: Routes,
     /// What happens to traffic while the hop is down.
     pub(crate) fallback: Option<Fallback>,
+    /// DNS servers while the hop is up.
+    #[serde(default)]
+    pub(crate) dns: Dns,
     #[serde(default = "state_folder")]
     pub(crate) state_dir: PathBuf,
     /// Name or number of the user that the daemon becomes after its start.

@@ -2,6 +2,7 @@
 
 pub(crate) mod caps;
 pub(crate) mod carrier;
+pub(crate) mod dns;
 pub(crate) mod gateway;
 pub(crate) mod mobile;
 pub(crate) mod shared;

@@ -6,11 +6,12 @@ use ::split::{End, Mobile};
 use clap::{Args, Subcommand};
 use edges::diversion::{Destinations, Networks};
 use edges::forwarding::Forwarding;
+use edges::nameserver::NameServer;
 use edges::nat::Masquerade;
 use edges::netlink::{MAIN_TABLE, Route};
 use edges::sysctl;
 use edges::undo::{UndoError, UndoLog, UndoStep};
-use hosts::{Role, Scope, TcpMethod, TcpTerms};
+use hosts::{ResolverTerms, Resolvers, Role, Scope, TcpMethod, TcpTerms};
 use ipnet::{IpNet, Ipv6Net};
 use runtime::MEMORY_BESIDE;
 use runtime::privileges::User;
@@ -18,6 +19,7 @@ use runtime::signals::Audience;
 use session::{PrivateKey, PublicKey};
 use units::Bytes;
 
+use super::dns::Offer;
 use super::peer::{peer, prefixes};
 use super::reload::Present;
 use super::router_advertisements::{FORWARDING as FORWARDING_IPV6, forward_ipv6};
@@ -89,6 +91,7 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
     };
     let (bearer, bearer_mtu) = plan.open()?;
     let mut wiring = Wiring::new(&config);
+    wiring.offer.log(&config.dns);
     let split = wiring.split(&config);
     let reload = Present::gateway(source, key.public_key())?;
     let (memory, peers) = reload.of_gateway().unzip();
@@ -116,6 +119,7 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
         audience: Audience::Owner,
         elsewhere: Vec::new(),
         detour: None,
+        names: None,
         user: config.user,
         reload,
     };
@@ -144,8 +148,13 @@ pub(super) struct Member {
     pub(super) scope: Option<Scope>,
 }
 
-/// Returns the mobile hosts of a configuration; last those that are invited, which have no inner addresses.
-pub(super) fn members(config: &GatewayConfig, source: &Source) -> Result<Vec<Member>, Failure> {
+/// Returns the mobile hosts of a configuration, which get these resolvers; last those that are invited, which have no
+/// inner addresses.
+pub(super) fn members(
+    config: &GatewayConfig,
+    source: &Source,
+    resolvers: &Resolvers,
+) -> Result<Vec<Member>, Failure> {
     let caps = config.caps.or(Caps::usual());
     let member = |(mobile, key): (&config::Mobile, PublicKey)| {
         let name = &mobile.name.get_ref().0;
@@ -155,6 +164,7 @@ pub(super) fn members(config: &GatewayConfig, source: &Source) -> Result<Vec<Mem
             prefixes: prefixes(mobile.networks()),
             tcp: TcpTerms::Choose(mobile.tcp.on_the_hop()),
             split: mobile.streams(),
+            resolver: ResolverTerms::Offer(resolvers.clone()),
             caps: mobile.caps.or(caps),
             weight: mobile.weight(),
             ..peer
@@ -226,12 +236,15 @@ pub(super) struct Wiring {
     /// Inner addresses of the mobile hosts.
     networks: Vec<IpNet>,
     forwarding: Forwarding,
+    offer: Offer,
 }
 
 impl Wiring {
     pub(super) fn new(config: &GatewayConfig) -> Self {
         let networks = config.peers.iter().flat_map(config::Mobile::networks);
         let networks = networks.collect();
+        let offer = Offer::of(config);
+        let resolvers = offer.places.iter().map(|(_, to)| *to).collect();
         Self {
             instance: config.nat.then(|| config.name.0.clone()),
             own: config.tun.own().collect(),
@@ -240,10 +253,12 @@ impl Wiring {
                 instance: config.name.0.clone(),
                 inner_link: String::new(),
                 networks: config.networks().collect(),
+                resolvers,
                 isolates: config.isolate,
                 admits_requests: !config.nat,
                 closes: (false, false),
             },
+            offer,
         }
     }
 
@@ -252,6 +267,9 @@ impl Wiring {
             undo.add_route(&route)?;
         }
         self.forward(undo, link)?;
+        if !self.offer.places.is_empty() {
+            undo.install_name_server(&self.name_server(link))?;
+        }
         match &self.instance {
             Some(instance) => undo.install_nat(&self.masquerade(instance, link)),
             None => Ok(()),
@@ -275,6 +293,9 @@ impl Wiring {
         if let Some(instance) = &self.instance {
             self.masquerade(instance, link).install()?;
         }
+        if !self.offer.places.is_empty() {
+            self.name_server(link).install()?;
+        }
         let is_left = |step: &UndoStep| match step {
             UndoStep::RemoveRoute { route } => {
                 route.link.as_deref() == Some(link)
@@ -285,6 +306,15 @@ impl Wiring {
         };
         let left: Vec<_> = undo.steps().filter(|step| is_left(step)).cloned().collect();
         left.iter().try_for_each(|step| undo.take_step(step))
+    }
+
+    /// Returns the way of mobile hosts' questions to the resolver.
+    fn name_server(&self, link: &str) -> NameServer {
+        NameServer {
+            instance: self.forwarding.instance.clone(),
+            inner_link: link.into(),
+            places: self.offer.places.clone(),
+        }
     }
 
     /// Returns the routes to mobile hosts outside of the gateway's own inner networks.

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use clap::Args;
 use edges::names::Name;
 use hosts::{Role, SplitTerms};
-use ipnet::{Ipv4Net, Ipv6Net};
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use runtime::privileges::User;
 use runtime::signals::Audience;
 use session::PrivateKey;
 use wire::address::HopAddress;
 use wire::dns::AddressKind;
 
+use super::names;
 use super::peer::{peer, prefixes};
 use super::reload::Present;
 use super::wiring::Wiring;
@@ -20,6 +21,7 @@ use super::{Daemon, Place, bearer, prepare};
 use crate::config::Source;
 use crate::config::carrier::Endpoint;
 use crate::config::mobile::{Fallback, MobileConfig};
+use crate::config::shared::Routes;
 use crate::failure::Failure;
 use crate::key_file;
 
@@ -53,32 +55,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = MobileConfig::load(&source)?;
     let key = private_key(&config, &source)?;
     let (carrier, endpoints) = config.place(&source)?;
-    let gateway = config.gateway.get_ref();
-    let (public, secret) = (gateway.public_key.0, gateway.preshared_key_file.as_deref());
-    let gateway = peer("gateway", public, secret, &source)?;
-    let endpoint = first_address(&endpoints)?;
+    let inside: Vec<_> = config.tun.own().collect();
+    let endpoint = first_address(&endpoints, &inside)?;
     // Without nftables, TCP crosses as packets, and the gateway is notified of that.
     let splits = edges::nft::is_installed();
-    let everything = [Ipv4Net::default().into(), Ipv6Net::default().into()].into_iter();
+    let fallback = config.fallback();
+    let state_dir = source.file(&config.state_dir);
+    let names = names::Plan {
+        dns: config.dns.clone(),
+        takes_all: config.routes == Routes::Default,
+        keeps: fallback == Fallback::Block,
+        state_dir: state_dir.clone(),
+    };
     let gateway = hosts::Peer {
         endpoint: Some(endpoint),
-        prefixes: prefixes(everything),
-        split: if splits {
-            SplitTerms::Follow
-        } else {
-            SplitTerms::Never
-        },
-        ..gateway
+        resolver: names.terms(),
+        ..gateway(&config, &source, splits)?
     };
-    let fallback = config.fallback();
     log_fallback(fallback, config.fallback.is_some());
-    let state_dir = source.file(&config.state_dir);
     let wiring = Wiring {
         name: config.name.0.clone(),
         state_dir: state_dir.clone(),
         fallback,
         routes: config.routes,
-        own: config.tun.own().collect(),
+        own: inside.clone(),
         endpoint,
     };
     let plan = bearer::Plan {
@@ -112,10 +112,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         split: splits.then(|| wiring.split(config.split)),
         // The signals contain only what any user can observe by sending packets.
         audience: Audience::Everyone,
-        elsewhere: places(&endpoints, kind_of(endpoint)),
+        elsewhere: places(&endpoints, kind_of(endpoint), &inside),
+        names: Some(names),
         user: config.user,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
+}
+
+/// Returns the gateway as a peer, whose address is not known; `splits` is true if TCP may be split.
+fn gateway(config: &MobileConfig, source: &Source, splits: bool) -> Result<hosts::Peer, Failure> {
+    let gateway = config.gateway.get_ref();
+    let (public, secret) = (gateway.public_key.0, gateway.preshared_key_file.as_deref());
+    let everything = [Ipv4Net::default().into(), Ipv6Net::default().into()].into_iter();
+    Ok(hosts::Peer {
+        prefixes: prefixes(everything),
+        split: if splits {
+            SplitTerms::Follow
+        } else {
+            SplitTerms::Never
+        },
+        ..peer("gateway", public, secret, source)?
+    })
 }
 
 /// Names what happens to traffic while the hop is down: who has chosen nothing shall know.
@@ -133,13 +150,13 @@ fn log_fallback(fallback: Fallback, is_chosen: bool) {
 }
 
 /// Returns the first address of a gateway whose name can be resolved.
-fn first_address(endpoints: &[Endpoint]) -> Result<HopAddress, Failure> {
+fn first_address(endpoints: &[Endpoint], inside: &[IpNet]) -> Result<HopAddress, Failure> {
     let mut failure = None;
     for endpoint in endpoints {
         match endpoint.resolve() {
             Ok(address) => return Ok(address),
             // A block that stands since the last run does not let the system's resolver out.
-            Err(error) => match resolve_beside(endpoint) {
+            Err(error) => match resolve_beside(endpoint, inside) {
                 Some(address) => return Ok(address),
                 None => failure = failure.or(Some(error)),
             },
@@ -149,7 +166,7 @@ fn first_address(endpoints: &[Endpoint]) -> Result<HopAddress, Failure> {
 }
 
 /// Resolves the name of a gateway beside the hop.
-fn resolve_beside(endpoint: &Endpoint) -> Option<HopAddress> {
+fn resolve_beside(endpoint: &Endpoint, inside: &[IpNet]) -> Option<HopAddress> {
     let (host, port) = endpoint.name()?;
     let find = |kind| {
         let mark = Some(MARK);
@@ -159,6 +176,7 @@ fn resolve_beside(endpoint: &Endpoint) -> Option<HopAddress> {
             port,
             kind,
             mark,
+            inside: inside.to_vec(),
         };
         name.addresses().ok()?.into_iter().next()
     };
@@ -169,13 +187,14 @@ fn resolve_beside(endpoint: &Endpoint) -> Option<HopAddress> {
 }
 
 /// Returns the addresses and names where a silent gateway may be, unless there is one address alone.
-fn places(endpoints: &[Endpoint], kind: AddressKind) -> Vec<Place> {
+fn places(endpoints: &[Endpoint], kind: AddressKind, inside: &[IpNet]) -> Vec<Place> {
     let place = |endpoint: &Endpoint| match endpoint.name() {
         Some((host, port)) => Some(Place::Name(Name {
             host,
             port,
             kind,
             mark: Some(MARK),
+            inside: inside.to_vec(),
         })),
         None => endpoint.resolve().ok().map(Place::Address),
     };

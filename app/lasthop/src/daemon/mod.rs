@@ -1,8 +1,10 @@
 //! The common part of both daemons: set the system up, run the host, and undo all changes.
 
 mod bearer;
+mod dns;
 mod gateway;
 mod mobile;
+mod names;
 mod peer;
 mod privileges;
 mod reload;
@@ -37,6 +39,7 @@ pub(crate) use gateway::{
     Arguments as GatewayArguments, check as check_gateway, run as run_gateway, unix_seconds,
 };
 pub(crate) use mobile::{Arguments as MobileArguments, check as check_mobile, run as run_mobile};
+pub(crate) use names::{COMMAND as RESOLVER_HELPER, run_resolver_helper};
 pub(crate) use privileges::{COMMAND as HELPER, run_helper};
 use privileges::{Duties, Keeper, Needs};
 
@@ -59,6 +62,8 @@ struct Daemon {
     audience: Audience,
     /// Way around the hop, if flows may take it while the hop is down.
     detour: Option<Detour>,
+    /// What it does with the resolver of this host.
+    names: Option<names::Plan>,
     /// Places where the other end may be if it is silent.
     elsewhere: Vec<Place>,
     /// Name or number of the user that it becomes, if not the usual one.
@@ -84,8 +89,7 @@ impl Daemon {
         self,
         network: impl FnOnce(&mut UndoLog, &str) -> Result<(), UndoError>,
     ) -> Result<(), Failure> {
-        let peers = self.host.peers.iter().map(|peer| peer.name.clone());
-        let peers: Vec<_> = peers.collect();
+        let peers = names_of(&self.host.peers);
         let bearer = self.bearer;
         let config = hosts::Config {
             split: self.split.as_ref().map(split::Plan::config),
@@ -124,6 +128,7 @@ impl Daemon {
             link: &link,
         };
         let keeper = Keeper::start(undo, duties)?;
+        let names = self.names.map(|plan| plan.open(&self.name, &link));
         needs.drop_others()?;
         detach_log()?;
         let start = |opened: split::Opened| opened.start(keeper.divert());
@@ -136,6 +141,7 @@ impl Daemon {
             sockets: splitting.map(start).transpose()?,
             finder: finder(self.elsewhere)?,
             detour: may_leave.then(|| turner(keeper.clone())).transpose()?,
+            names: names.map(names::Opened::start).transpose()?,
             reloader: Some(self.reload.start(keeper.clone())?),
             ..Ports::new(device, bearer)
         };
@@ -149,6 +155,10 @@ impl Daemon {
             Some(twin) => twin.compare(&drive(&self.name, Recorder::new(host), ports, keeper)?),
         }
     }
+}
+
+fn names_of(peers: &[hosts::Peer]) -> Vec<String> {
+    peers.iter().map(|peer| peer.name.clone()).collect()
 }
 
 /// Returns the host, and the twin on which its run is replayed, if that is requested.

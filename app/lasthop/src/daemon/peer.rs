@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hosts::{Caps, TcpTerms};
+use hosts::{Caps, ResolverTerms, TcpTerms};
 use ipnet::IpNet;
 use session::PublicKey;
 
@@ -30,6 +30,7 @@ pub(super) fn peer(
         tcp: TcpTerms::Follow,
         split: hosts::SplitTerms::Never,
         caps: Caps::default(),
+        resolver: ResolverTerms::Silent,
         may_claim: false,
         weight: 1,
     })

@@ -1,6 +1,7 @@
 //! The privileges that a daemon keeps while it runs, and the helper that keeps those for its end.
 
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +26,7 @@ use crate::state;
 /// The internal command of a helper.
 pub(crate) const COMMAND: &str = "network-helper";
 /// This program, even if its file was replaced.
-const PROGRAM: &str = "/proc/self/exe";
+pub(super) const PROGRAM: &str = "/proc/self/exe";
 /// Files that name resolution reads, or their folders.
 const NAMES: [&str; 3] = ["/etc", "/run/systemd/resolve", "/run/resolvconf"];
 /// Congestion controls that any user may choose.
@@ -186,8 +187,11 @@ fn lock(helper: &Mutex<Helper>) -> std::sync::MutexGuard<'_, Helper> {
 
 /// Runs a helper, which a daemon has started with its end of a stream as standard input.
 pub(crate) fn run_helper() -> Result<(), Failure> {
-    use std::os::fd::AsFd;
-    let own = io::stdin().as_fd().try_clone_to_owned();
-    let served = own.and_then(|own| helper::serve(own.into(), Reading::new));
+    let served = own_end().and_then(|own| helper::serve(own.into(), Reading::new));
     served.map_err(Failure::broken)
+}
+
+/// Returns a helper's end of the stream to its daemon: standard input.
+pub(super) fn own_end() -> io::Result<OwnedFd> {
+    io::stdin().as_fd().try_clone_to_owned()
 }

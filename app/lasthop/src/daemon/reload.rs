@@ -6,13 +6,14 @@ use std::path::PathBuf;
 
 use edges::diversion::{Diversion, Networks};
 use edges::undo::UndoLog;
-use hosts::{ClaimRefusal, Input};
+use hosts::{ClaimRefusal, Input, Resolvers};
 use runtime::helper::{Charge, Claimed, Reload};
 use runtime::{Ended, KeyClaim, Reloaded, Reloader};
 use serde::{Deserialize, Serialize};
 use session::PublicKey;
 use units::Bytes;
 
+use super::dns::Offer;
 use super::gateway::{Member, Wiring, members, memory_of_peers};
 use super::privileges::Keeper;
 use super::split;
@@ -134,6 +135,8 @@ struct Gateway {
     members: Vec<Member>,
     own_key: PublicKey,
     memory: Bytes,
+    /// What it offers to them.
+    resolvers: Resolvers,
     /// Versions of the inner addresses, and of those whose connections are split, if any are.
     versions: (bool, bool),
     split_versions: Option<(bool, bool)>,
@@ -152,12 +155,14 @@ impl Present {
     pub(super) fn gateway(source: Source, own_key: PublicKey) -> Result<Self, Failure> {
         let config = GatewayConfig::load(&source)?;
         refuse_own_key(&config, own_key, &source)?;
-        let members = members(&config, &source)?;
+        let resolvers = Offer::of(&config).resolvers;
+        let members = members(&config, &source, &resolvers)?;
         let wiring = Wiring::new(&config);
         let plan = wiring.split(&config);
         let gateway = Gateway {
             memory: memory_of_peers(&members, &config, plan.as_ref())?,
             own_key,
+            resolvers,
             versions: wiring.versions(),
             split_versions: plan.map(|plan| plan.diversion().versions()),
             members,
@@ -230,7 +235,7 @@ fn store(keeper: &Keeper, claim: &KeyClaim) -> Option<Input> {
 impl Gateway {
     fn reload(&mut self, keeper: &Keeper, source: &Source) -> Result<Reloaded, Failure> {
         let config = GatewayConfig::load(source)?;
-        let members = members(&config, source)?;
+        let members = members(&config, source, &self.resolvers)?;
         let wiring = Wiring::new(&config);
         let plan = wiring.split(&config);
         refuse_own_key(&config, self.own_key, source)?;

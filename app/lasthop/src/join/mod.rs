@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use edges::resolver;
 use edges::undo::standing;
 use runtime::control::ask_status;
 use serde_json::Value;
@@ -198,6 +199,9 @@ fn place_of(state: &State) -> Result<(PathBuf, String), Failure> {
 /// Lifts the block that a daemon with `fallback = "block"` has left.
 fn lift_block(state: &State) -> Result<(), Failure> {
     let (folder, name) = place_of(state)?;
+    if resolver::lift(&folder, &name).map_err(Failure::broken)? {
+        eprintln!("Names are asked as without the hop again.");
+    }
     if standing::lift(&folder, &name).map_err(Failure::broken)? > 0 {
         eprintln!("The block is lifted: traffic leaves this host without the hop again.");
     }

@@ -1,5 +1,6 @@
 //! `lasthop status`: the status of a daemon.
 
+mod names;
 mod overview;
 mod page;
 mod registration;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use hosts::{PeerSummary, Role};
 use runtime::Summary;
 
+use super::names;
 use super::short::{self, Condition};
 use super::text::age;
 
@@ -56,6 +57,10 @@ pub(super) fn render(summary: &Summary, has_colours: bool) -> String {
             Some(colour) => paint(&mut page, colour, &line),
             None => page.push_str(&line),
         }
+    }
+    if let Some(warning) = summary.names.as_ref().and_then(names::warning) {
+        page.push_str(&warning);
+        page.push('\n');
     }
     if has_unknown {
         let unknown = short::UNKNOWN;
@@ -110,6 +115,7 @@ mod tests {
         let status: Status = serde_json::from_str(include_str!("gateway.json")).unwrap();
         let peers = status.host.peers.iter().enumerate();
         Summary {
+            names: None,
             version: status.version,
             uptime_s: status.uptime_s,
             host: Some(hosts::Summary {

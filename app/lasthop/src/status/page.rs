@@ -10,7 +10,7 @@ use runtime::Status;
 use units::{BitRate, Bytes};
 
 use super::text::{age, line, seconds, some};
-use super::{registration, transport};
+use super::{names, registration, transport};
 
 /// Returns the page.
 pub(super) fn render(status: &Status) -> String {
@@ -28,6 +28,9 @@ pub(super) fn render(status: &Status) -> String {
         "memory",
         &format!("{held} held for others, at most {most} in all"),
     );
+    if let Some(names) = &status.names {
+        line(&mut page, "names", &names::describe(names));
+    }
     for peer in &host.peers {
         page.push('\n');
         render_peer(&mut page, peer);

@@ -200,6 +200,7 @@ pub(super) mod tests {
 
     pub(crate) fn summary(peers: Vec<PeerSummary>) -> Summary {
         Summary {
+            names: None,
             version: "0.1.0".into(),
             uptime_s: 3_600.0,
             host: Some(hosts::Summary {

@@ -13,6 +13,7 @@ mod command_line;
 mod contained;
 mod daemons;
 mod demo;
+mod dns;
 mod ecn;
 mod emulator;
 mod ethernet;

@@ -6,6 +6,7 @@ mod ecn;
 mod path;
 mod read;
 mod record;
+mod resolver;
 mod varint;
 mod write;
 
@@ -15,6 +16,7 @@ pub use ecn::EcnCounts;
 pub use path::PathMessage;
 pub use read::{AckRanges, Chunk, Chunks, Frame, MalformedFrame};
 pub use record::{RecordHead, RecordReader, RecordWriter, StreamBroken};
+pub use resolver::{ResolverMessage, Resolvers};
 pub use write::{AckFields, FrameWriter};
 
 /// The frame version that this code implements.

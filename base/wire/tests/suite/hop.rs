@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use wire::hop::{
     AckFields, BindingMessage, Chunk, ClaimMessage, ClaimRefusal, EcnCounts, Frame, FrameWriter,
-    MalformedFrame, PathMessage, expand,
+    MalformedFrame, PathMessage, ResolverMessage, Resolvers, expand,
 };
 use wire::packet::PacketBuffer;
 
@@ -135,6 +135,72 @@ fn the_documents_vectors_of_binding_messages_hold() {
         assert_eq!(BindingMessage::parse(&bytes[..2]), None);
         assert_eq!(BindingMessage::parse(&[&bytes[..], &[0]].concat()), None);
     }
+}
+
+#[test]
+fn the_documents_vectors_of_resolver_messages_hold() {
+    let document = include_str!("../../../../docs/hop-frame.md");
+    let servers = ["10.73.0.1", "fd73::1"].map(|server| server.parse().unwrap());
+    let offer = Resolvers::new(servers.into(), vec!["example.org".into()]).unwrap();
+    for (name, message) in [
+        ("| resolver? | `", ResolverMessage::Question),
+        (
+            "| no resolver | `",
+            ResolverMessage::Answer(Resolvers::default()),
+        ),
+        ("| resolvers | `", ResolverMessage::Answer(offer)),
+    ] {
+        let line = document.lines().find_map(|line| line.strip_prefix(name));
+        let bytes = hex(line.and_then(|rest| rest.split('`').next()).expect(name));
+        assert_eq!(message.encode(), bytes);
+        assert_eq!(ResolverMessage::parse(&bytes), Some(message));
+        assert!(Frame::parse(&bytes).is_err(), "no frame has version 0");
+        for length in 1..bytes.len() {
+            assert_eq!(ResolverMessage::parse(&bytes[..length]), None, "{length}");
+        }
+        assert_eq!(ResolverMessage::parse(&[&bytes[..], &[0]].concat()), None);
+    }
+}
+
+#[test]
+fn resolvers_that_nobody_can_use_are_refused() {
+    let offer = |servers: &[&str], domains: &[&str]| {
+        let servers = servers.iter().map(|server| server.parse().unwrap());
+        let domains = domains.iter().map(|domain| (*domain).to_owned());
+        Resolvers::new(servers.collect(), domains.collect())
+    };
+    for server in [
+        "127.0.0.53",
+        "0.0.0.0",
+        "169.254.1.1",
+        "224.0.0.251",
+        "255.255.255.255",
+        "::1",
+        "::",
+        "fe80::1",
+        "ff02::fb",
+        "::ffff:10.0.0.1",
+    ] {
+        assert_eq!(offer(&[server], &[]), None, "{server}");
+    }
+    let long = "a".repeat(64);
+    let longest = ["a".repeat(63).as_str(); 4].join(".");
+    for domain in [
+        "",
+        ".",
+        "a..b",
+        "a b",
+        "a\nnameserver 1.2.3.4",
+        "-x",
+        "~.",
+        &long,
+        &longest,
+    ] {
+        assert_eq!(offer(&[], &[domain]), None, "{domain:?}");
+    }
+    assert_eq!(offer(&["10.0.0.1"; 4], &[]), None);
+    assert_eq!(offer(&[], &["a"; 7]), None);
+    assert!(offer(&["10.0.0.1"; 3], &["lan.example_1.org"; 6]).is_some());
 }
 
 #[test]

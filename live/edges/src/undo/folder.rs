@@ -62,6 +62,12 @@ pub fn daemon_addresses(folder: &Path, instance: &str) -> io::Result<Vec<IpNet>>
     Ok(content.steps.into_iter().filter_map(address).collect())
 }
 
+/// Returns true if the process that owns the undo file at `path` lives.
+pub(crate) fn is_alive(path: &Path) -> bool {
+    let content = file::read(path).unwrap_or_default();
+    content.owner.is_some_and(|owner| owner.is_alive())
+}
+
 /// Steps of dead processes still to take, completed recoveries, and files that are no longer needed.
 pub(super) type Recovered = (Vec<UndoStep>, Vec<Recovery>, Vec<PathBuf>);
 
@@ -118,11 +124,7 @@ impl StateFolder {
     /// Returns the files of standing changes of instances of which no process lives.
     pub(super) fn abandoned(&self) -> Result<Vec<PathBuf>, UndoError> {
         let mut standing = self.files(STANDING)?;
-        let is_alive = |path: &PathBuf| {
-            let content = file::read(&path.with_extension(UNDO)).unwrap_or_default();
-            content.owner.is_some_and(|owner| owner.is_alive())
-        };
-        standing.retain(|path| !is_alive(path));
+        standing.retain(|path| !is_alive(&path.with_extension(UNDO)));
         Ok(standing)
     }
 

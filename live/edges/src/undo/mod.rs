@@ -19,6 +19,7 @@ use planted::Bug;
 
 use crate::diversion::Diversion;
 use crate::forwarding::Forwarding;
+use crate::nameserver::NameServer;
 use crate::namespace::{Namespace, NamespaceError};
 use crate::nat::Masquerade;
 use crate::netlink::{Netlink, Route, Rule};
@@ -28,6 +29,7 @@ use error::file_error;
 use file::{Line, Owner};
 
 pub use error::UndoError;
+pub(crate) use folder::is_alive;
 pub use folder::{Recovery, daemon_addresses};
 pub use step::UndoStep;
 
@@ -207,6 +209,11 @@ impl UndoLog {
     /// Installs address translation, removed at the end.
     pub fn install_nat(&mut self, masquerade: &Masquerade) -> Result<(), UndoError> {
         self.guard_table(masquerade.table(), || masquerade.install())
+    }
+
+    /// Installs the way of questions to a resolver, removed at the end.
+    pub fn install_name_server(&mut self, server: &NameServer) -> Result<(), UndoError> {
+        self.guard_table(server.table(), || server.install())
     }
 
     /// Installs rules of forwarding, removed at the end.

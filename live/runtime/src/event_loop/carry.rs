@@ -67,6 +67,11 @@ fn drain<H: DrivenHost>(host: &mut H, device: &mut impl PacketDevice, work: &mut
                 }
             }
             Output::Claim { of, key } => work.claims.push(KeyClaim { of, key }),
+            Output::Resolvers(resolvers) => {
+                if let Some(names) = &work.names {
+                    names.offered(resolvers);
+                }
+            }
             Output::Event(event) => {
                 log_event(&event, &mut work.fades);
                 let is_up = event.kind == EventKind::Established { fresh: true };
@@ -75,6 +80,9 @@ fn drain<H: DrivenHost>(host: &mut H, device: &mut impl PacketDevice, work: &mut
                 }
                 if let Some(detour) = &work.detour {
                     detour.follow(&event.kind);
+                }
+                if let Some(names) = &work.names {
+                    names.follow(&event.kind);
                 }
                 work.events.push(event);
             }

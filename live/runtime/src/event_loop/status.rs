@@ -11,6 +11,7 @@ use units::{Bytes, Instant};
 use super::EventLoop;
 use crate::control::View;
 use crate::host::DrivenHost;
+use crate::resolver::{Names, NamesStatus};
 
 /// Status of a daemon with a host status of type `H`. A reader of another version ignores unknown fields; a missing
 /// field is an error, unless the field is optional.
@@ -31,6 +32,9 @@ pub struct Status<H = hosts::Status> {
     /// Split TCP connections, if splitting is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<SplitStatus>,
+    /// Where programs ask for names; only at a mobile host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<NamesStatus>,
 }
 
 /// Summary of a daemon: the numbers that `lasthop status` and `lasthop top` show of each peer.
@@ -42,6 +46,9 @@ pub struct Summary {
     pub uptime_s: f64,
     /// Summary of the host; `None` for one without peers.
     pub host: Option<hosts::Summary>,
+    /// Where programs ask for names; only at a mobile host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<NamesStatus>,
 }
 
 /// Counters of a packet device, in packets.
@@ -77,9 +84,14 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 version: env!("CARGO_PKG_VERSION").into(),
                 uptime_s: self.uptime(now),
                 host: self.host.summary(now, from),
+                names: self.names(),
             }),
         }
         .unwrap_or_default()
+    }
+
+    fn names(&self) -> Option<NamesStatus> {
+        self.work.names.as_ref().map(Names::status)
     }
 
     /// Returns the time since the start, in seconds.
@@ -105,6 +117,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 without_room: self.work.outbox.dropped(),
             },
             split: self.host.split_status(),
+            names: self.names(),
         }
     }
 }

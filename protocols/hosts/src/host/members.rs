@@ -77,7 +77,10 @@ impl Host {
                 Role::Mobile => session::Role::Initiator,
                 Role::Gateway => session::Role::Responder,
             },
-            features: settings.tcp.features() | settings.split.features() | own,
+            features: settings.tcp.features()
+                | settings.split.features()
+                | settings.resolver.features()
+                | own,
         })?;
         let index = id.number();
         if let Err(error) = self.make_room(now, index, &settings) {

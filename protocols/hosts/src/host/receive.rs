@@ -4,7 +4,7 @@ use machine::Machine;
 use session::{DATA_HEADER_BYTES, PeerId, PublicKey, Received};
 use units::Instant;
 use wire::address::HopAddress;
-use wire::hop::{BindingMessage, ClaimMessage, PathMessage};
+use wire::hop::{BindingMessage, ClaimMessage, PathMessage, ResolverMessage};
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
@@ -14,16 +14,19 @@ use crate::tap::Handled;
 use crate::{Output, Role};
 
 /// A message in place of a frame, unless it is about a path.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Message {
     Claim(ClaimMessage),
     Binding(BindingMessage),
+    Resolver(ResolverMessage),
 }
 
 impl Message {
     fn parse(plaintext: &[u8]) -> Option<Self> {
         let claim = ClaimMessage::parse(plaintext).map(Self::Claim);
-        claim.or_else(|| BindingMessage::parse(plaintext).map(Self::Binding))
+        claim
+            .or_else(|| BindingMessage::parse(plaintext).map(Self::Binding))
+            .or_else(|| ResolverMessage::parse(plaintext).map(Self::Resolver))
     }
 }
 
@@ -82,10 +85,10 @@ impl Host {
             Some((index, length))
         });
         self.follow_sessions(now, Some(from));
+        let is_message = arrival.message.is_some() || message.is_some();
         if let Some((index, _)) = heard {
             self.take_message(now, index, arrival, message);
         }
-        let is_message = arrival.message.is_some() || message.is_some();
         let is_frame = |(_, length): &(_, usize)| *length > 0 && !is_message;
         let Some((index, length)) = heard.filter(is_frame) else {
             return;
@@ -128,6 +131,7 @@ impl Host {
             Some(Message::Binding(message)) => {
                 self.binding_message(now, index, arrival.from, message);
             }
+            Some(Message::Resolver(message)) => self.resolver_message(now, index, message),
             // A challenge follows a question from a new binding, and must not disturb its answer.
             None if arrival.message.is_some() => {}
             None => self.use_binding(now),

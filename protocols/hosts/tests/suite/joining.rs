@@ -117,7 +117,10 @@ impl Net {
                     self.stored(now, of, key);
                 }
                 Output::Event(event) => self.events.push(event.kind),
-                Output::Packet(_) | Output::System(_) | Output::Seek { .. } => {}
+                Output::Packet(_)
+                | Output::System(_)
+                | Output::Seek { .. }
+                | Output::Resolvers(_) => {}
             }
         }
     }

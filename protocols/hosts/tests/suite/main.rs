@@ -25,6 +25,7 @@ mod rebinding;
 mod recorded;
 mod registration;
 mod reordering;
+mod resolver;
 mod rivals;
 mod search;
 mod shared;

@@ -129,7 +129,8 @@ impl Net {
                 Output::Event(_)
                 | Output::System(_)
                 | Output::Seek { .. }
-                | Output::Claim { .. } => {}
+                | Output::Claim { .. }
+                | Output::Resolvers(_) => {}
             }
         }
     }

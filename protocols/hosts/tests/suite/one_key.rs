@@ -154,7 +154,10 @@ impl Net {
                     self.arrived.insert((port, sent), now.since(sent));
                 }
                 Output::Event(event) => self.events.push((now, from, event.to_string())),
-                Output::System(_) | Output::Seek { .. } | Output::Claim { .. } => {}
+                Output::System(_)
+                | Output::Seek { .. }
+                | Output::Claim { .. }
+                | Output::Resolvers(_) => {}
             }
         }
     }

@@ -71,7 +71,8 @@ impl Net {
                 Output::Event(_)
                 | Output::System(_)
                 | Output::Seek { .. }
-                | Output::Claim { .. } => {}
+                | Output::Claim { .. }
+                | Output::Resolvers(_) => {}
             }
         }
     }

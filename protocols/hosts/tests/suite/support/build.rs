@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use hosts::{Caps, Config, Host, Input, Peer, Role, SplitTerms, TcpTerms};
+use hosts::{Caps, Config, Host, Input, Peer, ResolverTerms, Role, SplitTerms, TcpTerms};
 use machine::RandomStream;
 use session::{Entropy, PrivateKey};
 use units::{Bytes, Instant};
@@ -32,6 +32,7 @@ pub(crate) fn peer(name: &str, networks: &[(&str, u8)]) -> Peer {
         tcp: TcpTerms::Follow,
         split: SplitTerms::Never,
         caps: Caps::default(),
+        resolver: ResolverTerms::Silent,
         may_claim: false,
         weight: 1,
     }

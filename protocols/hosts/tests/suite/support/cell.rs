@@ -234,7 +234,8 @@ impl Cell {
                         Output::Event(_)
                         | Output::System(_)
                         | Output::Seek { .. }
-                        | Output::Claim { .. },
+                        | Output::Claim { .. }
+                        | Output::Resolvers(_),
                     ),
                     _,
                 ) => {}

@@ -122,6 +122,7 @@ struct Setting {
     bearer_mtu: hosts::BearerMtu,
     /// True if flows of the mobile host may go around the hop.
     detours: bool,
+    resolver: place::Terms,
 }
 
 impl Setting {
@@ -136,6 +137,7 @@ impl Setting {
             lean: false,
             bearer_mtu: paths::usual(),
             detours: false,
+            resolver: place::Terms::Unknown,
         }
     }
 }
@@ -150,6 +152,7 @@ fn host(index: usize, setting: Setting) -> Host {
         endpoint: (index == MOBILE).then(|| end(setting, GATEWAY)),
         tcp: setting.tcp[index],
         split: setting.split[index],
+        resolver: place::resolver_terms(index, setting),
         ..build::peer(names[1 - index], networks)
     };
     let role = [Role::Mobile, Role::Gateway][index];
@@ -403,9 +406,11 @@ impl Pair {
         let bytes: &[u8] = match output {
             Output::Datagram { buffer, .. } => buffer,
             Output::Packet(packet) => packet,
-            Output::Event(_) | Output::System(_) | Output::Seek { .. } | Output::Claim { .. } => {
-                &[]
-            }
+            Output::Event(_)
+            | Output::System(_)
+            | Output::Seek { .. }
+            | Output::Claim { .. }
+            | Output::Resolvers(_) => &[],
         };
         let head = [host as u8, bytes.len() as u8];
         let time = self.now.as_nanos().to_le_bytes();
@@ -429,6 +434,7 @@ impl Pair {
             Output::System(request) => self.systems[host].carry_out(request),
             Output::Seek { peer } => self.sought.push((self.now, peer)),
             Output::Claim { .. } => panic!("no host of these tests may claim a key"),
+            Output::Resolvers(resolvers) => self.place.resolvers.push((self.now, resolvers)),
             Output::Event(event) => self.events.push((self.now, host, event.kind)),
         }
     }

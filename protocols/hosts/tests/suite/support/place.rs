@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use channel::Link;
+use hosts::{ResolverTerms, Resolvers};
 use units::{Duration, Instant};
 use wire::address::HopAddress;
 use wire::packet::PacketBuffer;
@@ -34,6 +35,8 @@ pub(crate) struct Place {
     pub(crate) nat: Option<Nat>,
     /// Number of datagrams of this length between the hosts that are lost next, by sender.
     pub(crate) loses: Option<(usize, usize, u32)>,
+    /// When the mobile host learned of which resolvers.
+    pub(crate) resolvers: Vec<(Instant, Resolvers)>,
 }
 
 /// A NAT that forgets an idle host.
@@ -141,7 +144,42 @@ impl Pair {
     }
 }
 
+/// Returns resolvers with this server.
+pub(crate) fn resolvers(server: &str) -> Resolvers {
+    let server = server.parse().expect("an address");
+    Resolvers::new(vec![server], Vec::new()).expect("one that hosts can use")
+}
+
+/// Returns a host's terms for the resolver.
+pub(super) fn resolver_terms(host: usize, setting: Setting) -> ResolverTerms {
+    match setting.resolver {
+        Terms::Asked | Terms::Offered(_) if host == MOBILE => ResolverTerms::Ask,
+        Terms::Unknown | Terms::Asked => ResolverTerms::Silent,
+        Terms::Offered(server) => ResolverTerms::Offer(resolvers(server)),
+    }
+}
+
+/// What both hosts know of resolvers.
+#[derive(Clone, Copy)]
+pub(crate) enum Terms {
+    /// Nothing.
+    Unknown,
+    /// The mobile host asks a gateway of an earlier version.
+    Asked,
+    /// The gateway offers this one.
+    Offered(&'static str),
+}
+
 impl Pair {
+    /// A pair over a named link with these terms for the resolver.
+    pub(crate) fn with_resolver(link: &str, seed: u64, resolver: Terms) -> Self {
+        let setting = Setting {
+            resolver,
+            ..Setting::usual(seed)
+        };
+        Self::with(Link::named(link).expect("a link"), setting)
+    }
+
     /// A pair over a named link whose mobile host may lead flows around the hop.
     pub(crate) fn with_detours(link: &str, seed: u64) -> Self {
         let setting = Setting {

@@ -171,7 +171,8 @@ impl Site {
                 Output::Event(_)
                 | Output::System(_)
                 | Output::Seek { .. }
-                | Output::Claim { .. } => {}
+                | Output::Claim { .. }
+                | Output::Resolvers(_) => {}
             }
         }
     }
@@ -194,7 +195,8 @@ impl Site {
                 Output::Event(_)
                 | Output::System(_)
                 | Output::Seek { .. }
-                | Output::Claim { .. } => {}
+                | Output::Claim { .. }
+                | Output::Resolvers(_) => {}
             }
         }
     }

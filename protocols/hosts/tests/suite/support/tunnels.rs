@@ -83,7 +83,8 @@ impl Tunnels {
                 Output::Event(_)
                 | Output::System(_)
                 | Output::Seek { .. }
-                | Output::Claim { .. } => {}
+                | Output::Claim { .. }
+                | Output::Resolvers(_) => {}
             }
         }
     }

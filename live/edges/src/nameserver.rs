@@ -1,0 +1,65 @@
+//! The resolver that a gateway offers at its inner addresses: questions there go on to the resolver of the gateway.
+
+use std::fmt::Write as _;
+use std::net::IpAddr;
+
+use crate::nft::{NftError, Purpose, Table, link_in_rule};
+
+/// What a question for DNS is, in a rule.
+pub(crate) const QUESTIONS: &str = "meta l4proto { tcp, udp } th dport 53";
+
+/// The way of questions to the resolver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NameServer {
+    /// Instance name, which gives the table its name: `lasthop_<instance>_names`.
+    pub instance: String,
+    /// Link to the mobile hosts.
+    pub inner_link: String,
+    /// Inner addresses, and the resolver to which questions to each go on.
+    pub places: Vec<(IpAddr, IpAddr)>,
+}
+
+impl NameServer {
+    /// Returns its table.
+    pub fn table(&self) -> Table {
+        Table {
+            instance: self.instance.clone(),
+            purpose: Purpose::Names,
+        }
+    }
+
+    /// Installs the table, in place of one that an earlier run left, in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// [`NftError`].
+    pub fn install(&self) -> Result<(), NftError> {
+        self.table().install(&self.chains()?)
+    }
+
+    fn chains(&self) -> Result<String, NftError> {
+        let link = link_in_rule(&self.inner_link)?;
+        let mut rules = String::new();
+        for (at, to) in &self.places {
+            let (family, version) = match (at, to) {
+                (IpAddr::V4(_), IpAddr::V4(_)) => ("ip", "ip"),
+                (IpAddr::V6(_), IpAddr::V6(_)) => ("ip6", "ip6"),
+                // Rules translate no IP version to the other.
+                (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => continue,
+            };
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                rules,
+                "    iifname \"{link}\" {family} daddr {at} {QUESTIONS} dnat {version} to {to}"
+            );
+        }
+        Ok(format!(
+            "  chain prerouting {{\n    \
+             type nat hook prerouting priority dstnat; policy accept;\n{rules}  }}\n"
+        ))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn ruleset(&self) -> Result<String, NftError> {
+        self.table().ruleset(&self.chains()?)
+    }
+}

@@ -1,0 +1,288 @@
+//! The switch: it gives the system other servers, by the first way that this host has, and takes them back.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::net::IpAddr;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use wire::hop::Resolvers;
+
+use super::conf::{self, RESOLV_CONF};
+use super::record::{Place, Record};
+use super::{file, program};
+use crate::namespace::Namespace;
+use crate::undo::is_alive;
+
+/// A way to set the servers of this host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// By systemd-resolved, for the link of the hop.
+    Resolved,
+    /// By the program `resolvconf`.
+    Resolvconf,
+    /// By another file over `/etc/resolv.conf`.
+    Mount,
+    /// By another text in `/etc/resolv.conf`, which others have mounted for this network, or where nothing can be
+    /// mounted.
+    File,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Resolved => "systemd-resolved",
+            Self::Resolvconf => "resolvconf",
+            Self::Mount => "a file over /etc/resolv.conf",
+            Self::File => "/etc/resolv.conf",
+        })
+    }
+}
+
+/// Reason why the servers could not be set or taken back.
+#[derive(Debug, Error)]
+pub enum ResolverError {
+    /// The files of this process may be those of another network namespace.
+    #[error(
+        "/etc/resolv.conf may be that of another network namespace; start the daemon with `ip netns exec`, and a file \
+         /etc/netns/NAME/resolv.conf"
+    )]
+    Foreign,
+    /// The record of the change cannot be kept.
+    #[error("cannot keep the record {}: {source}", path.display())]
+    Record {
+        /// Its path.
+        path: PathBuf,
+        /// Error of the system.
+        source: io::Error,
+    },
+    /// No way works.
+    #[error("no way to set the resolver works ({})", failures.join("; "))]
+    NoWay {
+        /// Reason of each failed way.
+        failures: Vec<String>,
+    },
+    /// The change could not be taken back.
+    #[error("cannot take back the resolver that {way} has: {source}")]
+    NotTakenBack {
+        /// The way.
+        way: Way,
+        /// Error of the system.
+        source: io::Error,
+    },
+    /// A system error.
+    #[error("cannot see what this host's resolver is: {0}")]
+    System(#[from] io::Error),
+}
+
+/// The relation of this process to the network that it is in.
+enum Surroundings {
+    /// It is in the first network, and its files and services are those of that network.
+    Host,
+    /// It is in another network, which has a `/etc/resolv.conf` of its own, as with `ip netns exec`.
+    Own,
+    /// It is in another network, or in one that is not known to be the first, and the file may be that of the first.
+    Foreign,
+}
+
+impl Surroundings {
+    /// Finds it out, for a process that reads the file `target`. Where the first process may not be looked at, nothing
+    /// is known.
+    fn look(target: Option<&Path>) -> io::Result<Self> {
+        let identity = |path: &str| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+        let is_first = |what: &str| {
+            let first = identity(&format!("/proc/1/{what}"));
+            first.is_some() && first == identity(&format!("/proc/thread-self/{what}"))
+        };
+        if is_first("ns/net") {
+            return Ok(Self::Host);
+        }
+        let Some(target) = target.filter(|_| !is_first("ns/mnt")) else {
+            return Ok(Self::Foreign);
+        };
+        // Somebody has made this file, or its folder, for this network.
+        let folder = target.parent().unwrap_or(target);
+        let is_made = file::is_mounted(target)? || file::is_mounted(folder)?;
+        let is_shared = identity(&format!("/proc/1/root{RESOLV_CONF}")) == identity(RESOLV_CONF);
+        Ok(if is_made && !is_shared {
+            Self::Own
+        } else {
+            Self::Foreign
+        })
+    }
+}
+
+/// The switch of one daemon.
+#[derive(Debug)]
+pub struct Switch {
+    link: String,
+    place: Place,
+}
+
+impl Switch {
+    /// Returns the switch of a daemon with the hop's link `link`, and records in `folder`.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn new(folder: &Path, instance: &str, link: &str) -> Result<Self, ResolverError> {
+        Ok(Self {
+            link: link.into(),
+            place: Place::new(folder, instance, namespace()?),
+        })
+    }
+
+    /// Returns the way by which servers are set now, if they are.
+    ///
+    /// # Errors
+    /// [`ResolverError::Record`].
+    pub fn way(&self) -> Result<Option<Way>, ResolverError> {
+        Ok(self.record()?.map(|record| record.way))
+    }
+
+    /// Gives these servers to the system, in the place of its own and of earlier ones.
+    ///
+    /// # Errors
+    /// [`ResolverError`]; then the system has its own.
+    pub fn set(&self, resolvers: &Resolvers) -> Result<Way, ResolverError> {
+        if let Some(record) = self.record()? {
+            if self.try_way(&record, resolvers).is_ok() {
+                return Ok(record.way);
+            }
+            self.take_back()?;
+        }
+        let mut failures = Vec::new();
+        for record in self.ways()? {
+            self.place.write(&record).map_err(self.record_error())?;
+            match self.try_way(&record, resolvers) {
+                Ok(()) => return Ok(record.way),
+                Err(error) => failures.push(format!("{}: {error}", record.way)),
+            }
+            self.take_back()?;
+        }
+        if failures.is_empty() {
+            failures.push(format!("there is no {RESOLV_CONF}"));
+        }
+        Err(ResolverError::NoWay { failures })
+    }
+
+    /// Takes the servers back; returns true if some were set.
+    ///
+    /// # Errors
+    /// [`ResolverError::NotTakenBack`]; the record stays.
+    pub fn take_back(&self) -> Result<bool, ResolverError> {
+        take_back(&self.place)
+    }
+
+    fn record(&self) -> Result<Option<Record>, ResolverError> {
+        self.place.read().map_err(self.record_error())
+    }
+
+    fn record_error(&self) -> impl Fn(io::Error) -> ResolverError {
+        record_error(&self.place)
+    }
+
+    /// Returns the ways that this host may have, the best one first.
+    fn ways(&self) -> Result<Vec<Record>, ResolverError> {
+        let record = |way, target: &Path| Record {
+            way,
+            link: self.link.clone(),
+            target: target.into(),
+        };
+        let mut ways = Vec::new();
+        let none = Path::new("");
+        let target = file::target().ok();
+        match Surroundings::look(target.as_deref())? {
+            Surroundings::Foreign => return Err(ResolverError::Foreign),
+            Surroundings::Own => {}
+            Surroundings::Host => {
+                ways.extend(program::has_resolved().then(|| record(Way::Resolved, none)));
+                ways.extend(program::has_resolvconf().then(|| record(Way::Resolvconf, none)));
+            }
+        }
+        if let Some(target) = target {
+            if !file::is_mounted(&target)? {
+                ways.push(record(Way::Mount, &target));
+            }
+            ways.push(record(Way::File, &target));
+        }
+        Ok(ways)
+    }
+
+    fn try_way(&self, record: &Record, resolvers: &Resolvers) -> io::Result<()> {
+        match record.way {
+            Way::Resolved => return program::set_resolved(&record.link, resolvers),
+            Way::Resolvconf => program::set_resolvconf(&record.link, resolvers)?,
+            Way::Mount => file::mount(&record.target, &self.place.mounted(), resolvers)?,
+            Way::File => file::write(&record.target, resolvers)?,
+        }
+        // A program may keep other servers beside ours, or nobody may read what it wrote.
+        let present = conf::read(Path::new(RESOLV_CONF))?;
+        let present: Vec<IpAddr> = conf::servers_in(&present).collect();
+        if present == resolvers.servers() {
+            return Ok(());
+        }
+        let what = format!("{RESOLV_CONF} has other servers all the same");
+        Err(io::Error::other(what))
+    }
+}
+
+fn record_error(place: &Place) -> impl Fn(io::Error) -> ResolverError + use<> {
+    let path = place.path().to_owned();
+    move |source| ResolverError::Record {
+        path: path.clone(),
+        source,
+    }
+}
+
+fn take_back(place: &Place) -> Result<bool, ResolverError> {
+    let Some(record) = place.read().map_err(record_error(place))? else {
+        return Ok(false);
+    };
+    let undone = match record.way {
+        Way::Resolved => program::revert_resolved(&record.link),
+        Way::Resolvconf => program::revert_resolvconf(&record.link),
+        Way::Mount => file::unmount_again(&record.target, &place.mounted()),
+        Way::File => file::write_back(&record.target),
+    };
+    match undone {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            let way = record.way;
+            return Err(ResolverError::NotTakenBack { way, source });
+        }
+        _ => {}
+    }
+    place.remove().map_err(record_error(place))?;
+    Ok(true)
+}
+
+/// Takes back what the daemon of this instance has set; returns true if there was something.
+///
+/// # Errors
+/// [`ResolverError`].
+pub fn lift(folder: &Path, instance: &str) -> Result<bool, ResolverError> {
+    take_back(&Place::new(folder, instance, namespace()?))
+}
+
+/// Takes back what daemons that are dead have set in this network namespace; returns the record of each, and the error
+/// if it could not be taken back.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn lift_abandoned(
+    folder: &Path,
+) -> Result<Vec<(PathBuf, Option<ResolverError>)>, ResolverError> {
+    let mut places = Place::all(folder, namespace()?)?;
+    places.retain(|place| !is_alive(&place.undo_file()));
+    let lift = |place: &Place| (place.path().to_owned(), take_back(place).err());
+    Ok(places.iter().map(lift).collect())
+}
+
+fn namespace() -> io::Result<u64> {
+    let current = Namespace::current().map_err(io::Error::other)?;
+    Ok(current.id().inode)
+}

@@ -1,0 +1,65 @@
+//! The resolver of the hop: a mobile host asks for it, and a gateway answers.
+
+use units::Instant;
+use wire::hop::{ResolverMessage, Resolvers};
+
+use super::Host;
+use crate::Output;
+use crate::resolver::{self, ResolverTerms};
+
+impl Host {
+    /// Begins to ask a gateway that has new keys and these features; one that never answers offers nothing.
+    pub(crate) fn begin_inquiry(&mut self, now: Instant, index: usize, features: u64) {
+        if self.peers[index].settings.resolver != ResolverTerms::Ask {
+            return;
+        }
+        if resolver::answers(features) {
+            self.mobile.inquiry.begin(now);
+            self.inquire(now);
+        } else {
+            self.resolvers_known(Resolvers::default());
+        }
+    }
+
+    /// Asks, if that is due.
+    pub(crate) fn inquire(&mut self, now: Instant) {
+        if !self.mobile.inquiry.asks(now) {
+            return;
+        }
+        // A mobile host has one gateway.
+        let gateway = self.peers.iter().next();
+        let gateway = gateway.filter(|(_, peer)| peer.presence.is_linked());
+        match gateway.and_then(|(index, peer)| Some((index, peer.endpoint?))) {
+            Some((index, to)) => {
+                self.send_message(now, index, to, &ResolverMessage::Question.encode());
+            }
+            None => self.mobile.inquiry.end(),
+        }
+    }
+
+    /// Handles a message about the resolver from a peer. Only a gateway is believed, and only a gateway answers.
+    pub(crate) fn resolver_message(
+        &mut self,
+        now: Instant,
+        index: usize,
+        message: ResolverMessage,
+    ) {
+        let peer = &self.peers[index];
+        match (message, &peer.settings.resolver, peer.endpoint) {
+            (ResolverMessage::Question, ResolverTerms::Offer(resolvers), Some(to)) => {
+                let answer = ResolverMessage::Answer(resolvers.clone()).encode();
+                self.send_message(now, index, to, &answer);
+            }
+            (ResolverMessage::Answer(resolvers), ResolverTerms::Ask, _) => {
+                self.resolvers_known(resolvers);
+            }
+            (ResolverMessage::Question | ResolverMessage::Answer(_), _, _) => {}
+        }
+    }
+
+    fn resolvers_known(&mut self, resolvers: Resolvers) {
+        if self.mobile.inquiry.answered(&resolvers) {
+            self.outputs.push_back(Output::Resolvers(resolvers));
+        }
+    }
+}
