@@ -157,6 +157,21 @@ pub fn keep_network_administration() -> io::Result<()> {
     hold(CapabilitySet::NET_ADMIN, CapabilitySet::NET_ADMIN)
 }
 
+/// Keeps the capabilities to mount and to write files, and drops every other one, also for programs that it starts: for
+/// a process that sets the resolver of the system. Call it while the process has one thread.
+///
+/// # Errors
+/// System errors.
+pub fn keep_files_and_mounts() -> io::Result<()> {
+    let kept = CapabilitySet::SYS_ADMIN
+        | CapabilitySet::DAC_OVERRIDE
+        | CapabilitySet::CHOWN
+        | CapabilitySet::FOWNER;
+    limit_to(kept)?;
+    set_no_new_privs(true)?;
+    hold(kept, kept)
+}
+
 /// Removes all other capabilities from the bounding set: programs run by uid 0 get those of that set.
 fn limit_to(kept: CapabilitySet) -> io::Result<()> {
     for number in 0..u64::BITS {

@@ -2,7 +2,8 @@
 //!
 //! The daemon cannot: it has no privileges. Nor can the [helper](crate::helper) that configures the network: a process
 //! under Landlock may not mount, and the programs that set a resolver change files in many places. So this one keeps
-//! its rights, sees the files of the host, and does two things only, with addresses and names that it has checked.
+//! the rights to mount and to write files, sees the files of the host, and does two things only, with addresses and
+//! names that it has checked.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::IpAddr;
@@ -15,6 +16,8 @@ use edges::resolver::{Switch, Way, beside};
 use edges::signals::{Signals, protect_memory};
 use hosts::Resolvers;
 use serde::{Deserialize, Serialize};
+
+use crate::privileges::keep_files_and_mounts;
 
 /// Longest time for an answer. Programs that set a resolver may restart services.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
@@ -135,8 +138,6 @@ impl ResolverHelper {
 /// System errors, and a resolver that could not be taken back.
 pub fn serve_resolver(stream: UnixStream) -> io::Result<()> {
     protect_memory()?;
-    // A signal to the whole group ends the daemon, and that ends this process.
-    let _signals = Signals::catch()?;
     let mut lines = BufReader::new(stream.try_clone()?).lines();
     let mut stream = stream;
     let charge: ResolverCharge = match lines.next().transpose()? {
@@ -145,6 +146,10 @@ pub fn serve_resolver(stream: UnixStream) -> io::Result<()> {
     };
     let switch = Switch::new(&charge.folder, &charge.instance, &charge.link);
     let switch = switch.map_err(io::Error::other)?;
+    // Not before: only a process with all rights sees the namespaces of the first one.
+    keep_files_and_mounts()?;
+    // A signal to the whole group ends the daemon, and that ends this process.
+    let _signals = Signals::catch()?;
     let take_back = || {
         let taken = if charge.keeps {
             Ok(false)
