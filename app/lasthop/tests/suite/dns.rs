@@ -325,10 +325,10 @@ fn systemds_resolver_is_told_first_and_only_if_programs_ask_it() {
             "mount --bind {} /etc/resolv.conf",
             path("resolv.conf").display()
         );
-        // It is the first process there, in its network.
+        // The shell is the first process there, with all rights, in its network.
         let apart = ["--mount", "--pid", "--fork", "--mount-proc", "--kill-child"];
         command.args(apart).args(["sh", "-c"]);
-        command.arg(format!("{mount} && exec {PROGRAM} resolver-helper"));
+        command.arg(format!("{mount} && {PROGRAM} resolver-helper; exit $?"));
         let charge = ResolverCharge {
             folder: folder.path().into(),
             instance: "mobile".into(),

@@ -81,6 +81,7 @@ pub enum ResolverError {
 }
 
 /// The relation of this process to the network that it is in.
+#[derive(Debug, Clone, Copy)]
 enum Surroundings {
     /// It is in the first network, and its files and services are those of that network.
     Host,
@@ -122,10 +123,12 @@ impl Surroundings {
 pub struct Switch {
     link: String,
     place: Place,
+    surroundings: Surroundings,
 }
 
 impl Switch {
-    /// Returns the switch of a daemon with the hop's link `link`, and records in `folder`.
+    /// Returns the switch of a daemon with the hop's link `link`, and records in `folder`. The process may drop rights
+    /// after it: only one with all rights may look at the first process, and so see where it is itself.
     ///
     /// # Errors
     /// System errors.
@@ -133,6 +136,7 @@ impl Switch {
         Ok(Self {
             link: link.into(),
             place: Place::new(folder, instance, namespace()?),
+            surroundings: Surroundings::look(file::target().ok().as_deref())?,
         })
     }
 
@@ -196,7 +200,7 @@ impl Switch {
         let mut ways = Vec::new();
         let none = Path::new("");
         let target = file::target().ok();
-        match Surroundings::look(target.as_deref())? {
+        match self.surroundings {
             Surroundings::Foreign => return Err(ResolverError::Foreign),
             Surroundings::Own => {}
             Surroundings::Host => {

@@ -146,7 +146,6 @@ pub fn serve_resolver(stream: UnixStream) -> io::Result<()> {
     };
     let switch = Switch::new(&charge.folder, &charge.instance, &charge.link);
     let switch = switch.map_err(io::Error::other)?;
-    // Not before: only a process with all rights sees the namespaces of the first one.
     keep_files_and_mounts()?;
     // A signal to the whole group ends the daemon, and that ends this process.
     let _signals = Signals::catch()?;
