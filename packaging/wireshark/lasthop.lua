@@ -13,7 +13,8 @@ local ECN = { [0] = "not capable", [1] = "ECT(1)", [2] = "ECT(0)", [3] = "CE" }
 local CHUNKS = {
     [1] = "stream", [2] = "brief", [3] = "acknowledgement", [4] = "probe", [5] = "padding", [7] = "transport",
 }
-local MESSAGES = { [1] = "goodbye", [2] = "challenge", [3] = "answer", [4] = "claim", [5] = "claim refused" }
+local MESSAGES = { [1] = "goodbye", [2] = "challenge", [3] = "answer", [4] = "claim", [5] = "claim refused",
+    [6] = "binding question", [7] = "binding answer", [8] = "notice" }
 local REFUSALS = { [1] = "the operator alone changes this key", [2] = "the invitation has expired", [3] = "failed" }
 local DATAGRAMS = { [1] = "initiation", [2] = "response", [3] = "cookie reply", [4] = "sealed" }
 local CONTROLS = {

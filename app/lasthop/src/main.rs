@@ -7,6 +7,7 @@ mod background;
 mod bar;
 mod capture;
 mod check;
+mod clash;
 mod clean;
 mod client;
 mod config;

@@ -139,7 +139,7 @@ impl Row {
 
 /// Revokes a mobile host.
 pub(crate) fn revoke(arguments: &RevokeArguments) -> Result<(), Failure> {
-    let mobiles = arguments.gateway.load()?;
+    let mut mobiles = arguments.gateway.load()?;
     mobiles.revoke(&arguments.name)?;
     notify(&mobiles)?;
     eprintln!("{} is revoked.", arguments.name);

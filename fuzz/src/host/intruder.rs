@@ -6,7 +6,7 @@ use session::{
     DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Limits, PeerConfig, PeerId, Received,
 };
 use units::Instant;
-use wire::hop::{Chunk, Frame, PathMessage, RecordWriter};
+use wire::hop::{Chunk, Frame, NoticeMessage, PathMessage, RecordWriter};
 use wire::packet::PacketBuffer;
 
 use super::packets::packet;
@@ -136,6 +136,10 @@ impl Intruder {
                 self.replies
                     .push(PathMessage::Answer(bits).encode().to_vec());
             }
+            return;
+        }
+        // About a source that this intruder has made up.
+        if NoticeMessage::parse(plaintext).is_some() {
             return;
         }
         let frame = Frame::parse(plaintext).expect("a host sends frames");

@@ -232,6 +232,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     pub fn run(&mut self) -> Result<Stopped, RuntimeError> {
         edges::wait::sharpen_timers()?;
         self.ports.supervisor.iter().for_each(Supervisor::begin);
+        self.look();
         loop {
             self.catch_up()?;
             self.tell_time();
@@ -312,7 +313,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         }
         if self.news_due.is_some_and(|due| due <= now) {
             self.news_due = None;
-            self.tell(now, Input::LinkUp);
+            self.link_up(now);
         }
     }
 
@@ -400,7 +401,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             NetworkChange::Lost => self.tell(now, Input::LinkChanging),
             NetworkChange::Found => {
                 self.tell(now, Input::LinkChanging);
-                self.tell(now, Input::LinkUp);
+                self.link_up(now);
             }
             NetworkChange::Uncertain if self.news_due.is_none() => {
                 self.news_due = Some(now + SETTLING);

@@ -1,4 +1,4 @@
-//! Search for the address of a peer, in a thread of its own: name resolution may take long.
+//! What a host has to find out about its surroundings, in a thread of its own: name resolution may take long.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -6,36 +6,49 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use edges::wait::Notifier;
-use wire::address::HopAddress;
+use hosts::Input;
 
-/// Largest number of addresses from one search.
-const PLACES: usize = 4;
+/// Number of results that wait for the loop.
+const RESULTS: usize = 16;
+/// Number of errands that wait for the thread.
+const ERRANDS: usize = 2;
 
-/// A thread that searches for addresses of a peer.
+/// What a finder is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Errand {
+    /// The peer with this number does not answer: where may it be, and why?
+    Seek(usize),
+    /// The host has started, or its network has changed.
+    Look,
+}
+
+/// A thread that finds out where a peer may be, and what may keep this host from it.
 pub struct Finder {
-    ask: SyncSender<usize>,
-    found: Receiver<(usize, HopAddress)>,
+    ask: SyncSender<Errand>,
+    found: Receiver<Input>,
     bell: Notifier,
 }
 
 impl Finder {
-    /// Starts a thread that searches with `find`, which may block; it ends with the finder.
+    /// Starts a thread that does errands with `find`, which may block; it ends with the finder. The results go to the
+    /// host.
     ///
     /// # Errors
     /// If no thread or descriptor is available.
-    pub fn start(find: impl Fn() -> Vec<HopAddress> + Send + 'static) -> io::Result<Self> {
-        let (ask, asked) = sync_channel(1);
-        let (tell, found) = sync_channel(PLACES);
+    pub fn start(mut find: impl FnMut(Errand) -> Vec<Input> + Send + 'static) -> io::Result<Self> {
+        let (ask, asked) = sync_channel(ERRANDS);
+        let (tell, found) = sync_channel(RESULTS);
         let bell = Notifier::new()?;
         let ringer = bell.clone();
         let search = move || {
-            while let Ok(peer) = asked.recv() {
-                for place in find().into_iter().take(PLACES) {
-                    // The requester takes the results, so there is room, unless it is gone.
-                    if tell.send((peer, place)).is_err() {
+            while let Ok(errand) = asked.recv() {
+                for input in find(errand) {
+                    let sent = tell.send(input);
+                    let _ = ringer.ring();
+                    // The requester is gone.
+                    if sent.is_err() {
                         return;
                     }
-                    let _ = ringer.ring();
                 }
             }
         };
@@ -43,13 +56,13 @@ impl Finder {
         Ok(Self { ask, found, bell })
     }
 
-    /// Starts a search for a peer, unless one is running.
-    pub(crate) fn seek(&self, peer: usize) {
-        let _ = self.ask.try_send(peer);
+    /// Gives the thread an errand, unless it has enough of them.
+    pub(crate) fn send(&self, errand: Errand) {
+        let _ = self.ask.try_send(errand);
     }
 
-    /// Returns the next address that was found.
-    pub(crate) fn poll_found(&self) -> Option<(usize, HopAddress)> {
+    /// Returns the next result.
+    pub(crate) fn poll_found(&self) -> Option<Input> {
         self.found.try_recv().ok()
     }
 

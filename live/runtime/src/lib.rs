@@ -34,7 +34,7 @@ pub use event_loop::{
     BearerStatus, DeviceStatus, EventLoop, LoopCounters, MEMORY_BESIDE, RuntimeError, Status,
     Stopped, Summary,
 };
-pub use finder::Finder;
+pub use finder::{Errand, Finder};
 pub use host::DrivenHost;
 pub use outbox::Outbox;
 pub use ports::Ports;

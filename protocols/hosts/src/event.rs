@@ -8,7 +8,7 @@ use signals::Change;
 use units::Duration;
 use wire::address::HopAddress;
 
-use crate::AdmitError;
+use crate::{AdmitError, Trouble};
 
 /// An event of a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Event {
 }
 
 /// Kind of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventKind {
     /// There are new keys.
     Established {
@@ -92,6 +92,8 @@ pub enum EventKind {
     },
     /// The peer does not support the chosen profile of streams, so split TCP uses the kernel's TCP on the hop.
     StreamsRefused,
+    /// Something keeps this host from the peer. It comes once for each cause, until the peer is reached.
+    Trouble(Box<Trouble>),
 }
 
 impl EventKind {
@@ -117,6 +119,7 @@ impl EventKind {
             Self::DetourBegan { .. } => "detour-began",
             Self::DetourEnded { .. } => "detour-ended",
             Self::StreamsRefused => "streams-refused",
+            Self::Trouble(_) => "trouble",
         }
     }
 
@@ -141,7 +144,8 @@ impl EventKind {
             | Self::NotAdmitted(_)
             | Self::DetourBegan { .. }
             | Self::DetourEnded { .. }
-            | Self::StreamsRefused => None,
+            | Self::StreamsRefused
+            | Self::Trouble(_) => None,
         }
     }
 }
@@ -149,7 +153,8 @@ impl EventKind {
 impl fmt::Display for Event {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let peer = &self.peer;
-        match self.kind {
+        match &self.kind {
+            EventKind::Trouble(trouble) => write!(formatter, "{peer}: {trouble}"),
             EventKind::Established { fresh: true } => write!(formatter, "{peer}: connected"),
             EventKind::Established { fresh: false } => write!(formatter, "{peer}: keys renewed"),
             EventKind::KeyShared => write!(

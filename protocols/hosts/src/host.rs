@@ -12,6 +12,7 @@ mod search;
 mod send;
 mod sharing;
 mod streams;
+mod troubles;
 mod validation;
 
 use association::LinkEvent;
@@ -165,6 +166,9 @@ impl Host {
     fn wall(&mut self, now: Instant, wall: u64) {
         self.endpoint
             .set_wall_clock_at_origin(wall.saturating_sub(now.as_nanos()));
+        for (_, peer) in self.peers.iter_mut() {
+            peer.signs.clues.wall = wall / 1_000_000_000;
+        }
         if self.role == Role::Mobile && !self.mobile.begun {
             self.mobile.begun = true;
             for (_, peer) in self.peers.iter() {
@@ -252,6 +256,9 @@ impl Host {
             }
             session::Event::Left { peer } => (peer, EventKind::Left, 0),
             session::Event::Expired { peer } => (peer, EventKind::Expired, 0),
+            session::Event::Declined { peer, .. } | session::Event::OtherVersion { peer, .. } => {
+                return self.turned_away(now, peer, event);
+            }
         };
         let Some(index) = self.peers.index_of(id) else {
             return;
@@ -262,14 +269,19 @@ impl Host {
             .flatten();
         let peer = &mut self.peers[index];
         match event {
-            session::Event::Established { .. } => peer.presence.established(now),
+            session::Event::Established { .. } => {
+                peer.presence.established(now);
+                peer.signs.clues.reached();
+            }
             session::Event::KeyShared { .. } => {
                 // Two hosts may go on for days; the log has it once.
                 if peer.signs.key_is_shared_from(now) {
                     return;
                 }
             }
-            session::Event::StampRefused { .. } => {}
+            session::Event::StampRefused { .. }
+            | session::Event::Declined { .. }
+            | session::Event::OtherVersion { .. } => {}
             session::Event::Expired { .. } if planted::is(Bug::ExpiryIsTheEnd) => {
                 self.part(now, index);
             }
@@ -367,7 +379,7 @@ impl Host {
                 self.outputs.push_back(Output::Packet(packet));
             }
         } else {
-            self.peers[index].packets_refused += 1;
+            self.foreign_source(now, index, &packet);
         }
     }
 }
@@ -390,12 +402,13 @@ impl Machine for Host {
             Input::Wall(wall) => self.wall(now, wall),
             Input::Unreachable(to) => self.refused(now, to),
             Input::Found { peer, at } => self.found(now, peer, at),
+            Input::Circumstance(kind, words) => self.circumstance(now, kind, words.as_deref()),
             Input::LinkChanging => self.link_changing(now),
             Input::LinkUp => self.link_up(now),
             Input::Path { to, news } => self.path_reported(now, to, news),
             Input::Leave => self.leave(now),
             Input::Admit { peer, scope } => self.admit(now, *peer, scope),
-            Input::Revoke(key) => self.revoke(now, &key),
+            Input::Revoke(key, reason) => self.revoke(now, &key, reason),
             Input::ClaimRefused { of, reason } => self.claim_refused(now, &of, reason),
             Input::Memory(total) => {
                 if let Some(leases) = &mut self.leases {

@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 
 use machine::Machine;
 use session::{
-    DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Entropy, Invitation, Limits, PeerConfig,
-    PeerId, PrivateKey, PublicKey, Received, Role,
+    DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Decline, Endpoint, Entropy, Invitation, Limits,
+    PeerConfig, PeerId, PrivateKey, PublicKey, Received, Role,
 };
 use units::{Duration, Instant};
 use wire::address::HopAddress;
@@ -42,6 +42,10 @@ pub enum JoiningOutput {
     Joined(HopAddress),
     /// The gateway has refused the new key. This is the end.
     Refused(ClaimRefusal),
+    /// The gateway declines the invitation's key, and does not know the new one. This is the end.
+    Declined(Decline),
+    /// The gateway speaks other versions only: older ones if this is true, else later ones. This is the end.
+    OtherVersion(bool),
 }
 
 /// A mobile host that joins its gateway.
@@ -55,6 +59,10 @@ pub struct Joining {
     claim_at: Option<Instant>,
     /// Time from which the new key is tried.
     own_at: Option<Instant>,
+    /// Time until which the new key is tried although the invitation's was declined, and the reason for that.
+    declined: Option<(Instant, Decline)>,
+    /// True if a claim was sent.
+    has_claimed: bool,
     is_over: bool,
     outputs: VecDeque<JoiningOutput>,
 }
@@ -106,6 +114,8 @@ impl Joining {
             places,
             claim_at: None,
             own_at: None,
+            declined: None,
+            has_claimed: false,
             is_over: false,
             outputs: VecDeque::new(),
         })
@@ -159,6 +169,14 @@ impl Joining {
                     }
                     self.claim_at = Some(now);
                 }
+                session::Output::Event(session::Event::Declined { reason, .. }) => {
+                    self.was_declined(now, reason);
+                }
+                session::Output::Event(session::Event::OtherVersion { is_older, .. }) => {
+                    if !self.is_over {
+                        self.end(now, JoiningOutput::OtherVersion(is_older));
+                    }
+                }
                 session::Output::Event(_) => {}
             }
         }
@@ -175,6 +193,22 @@ impl Joining {
         }
     }
 
+    /// Goes on with the new key: an earlier claim of this host may have taken the invitation's place.
+    fn was_declined(&mut self, now: Instant, reason: Decline) {
+        if self.is_over || self.declined.is_some() {
+            return;
+        }
+        if reason != Decline::Replaced {
+            self.end(now, JoiningOutput::Declined(reason));
+            return;
+        }
+        self.claim_at = None;
+        self.own_at = Some(now);
+        if !self.has_claimed {
+            self.declined = Some((now + PATIENCE, reason));
+        }
+    }
+
     fn send(&mut self, datagram: &[u8]) {
         let outputs = self
             .places
@@ -186,7 +220,7 @@ impl Joining {
     /// Ends both sessions: the daemon that follows begins anew.
     fn end(&mut self, now: Instant, result: JoiningOutput) {
         self.is_over = true;
-        (self.claim_at, self.own_at) = (None, None);
+        (self.claim_at, self.own_at, self.declined) = (None, None, None);
         for session in [&mut self.invited, &mut self.own] {
             // The peer is known, and only others are refused.
             let _ = session.endpoint.leave(now, session.gateway);
@@ -202,6 +236,7 @@ impl Joining {
         datagram[DATA_HEADER_BYTES..][..message.len()].copy_from_slice(&message);
         let Session { endpoint, gateway } = &mut self.invited;
         if endpoint.seal(now, *gateway, &mut datagram).is_ok() {
+            self.has_claimed = true;
             self.send(&datagram);
         } else {
             self.claim_at = None;
@@ -235,6 +270,10 @@ impl Machine for Joining {
         if self.own_at.take_if(|at| *at <= now).is_some() {
             self.own.connect(now);
         }
+        if let Some((_, reason)) = self.declined.take_if(|(until, _)| *until <= now) {
+            self.end(now, JoiningOutput::Declined(reason));
+            return;
+        }
         self.invited.endpoint.handle_timeout(now);
         self.own.endpoint.handle_timeout(now);
         self.follow(now);
@@ -249,6 +288,8 @@ impl Machine for Joining {
             return None;
         }
         let timers = machine::earlier(self.claim_at, self.own_at);
+        let given_up = self.declined.map(|(until, _)| until);
+        let timers = machine::earlier(timers, given_up);
         let timers = machine::earlier(timers, self.invited.endpoint.poll_timeout());
         machine::earlier(timers, self.own.endpoint.poll_timeout())
     }

@@ -28,6 +28,7 @@ mod streams;
 mod summary;
 mod tap;
 mod terms;
+mod trouble;
 mod verdict;
 
 pub use association::Profile;
@@ -41,12 +42,14 @@ pub use pathmtu::Config as BearerMtu;
 pub use presence::Registration;
 use redirector::Chunks;
 pub use resolver::ResolverTerms;
+pub use session::Decline;
 use session::PublicKey;
 pub use split::{Cause, Choice, HopCondition, Scope, SplitStatus, SystemEvent, SystemRequest};
 pub use status::{PeerStatus, Status};
 pub use streams::StreamLimits;
 pub use summary::{PeerSummary, Summary};
 pub use terms::{SplitTerms, TcpTerms};
+pub use trouble::{CLOCKS, Circumstance, Trouble, TroubleCode, decline_words};
 use units::{Bytes, Instant};
 pub use verdict::{Limit, LimitedBy, Reach, VerdictInputs};
 use wire::address::HopAddress;
@@ -88,6 +91,8 @@ pub enum Input {
         /// Address where it may be.
         at: HopAddress,
     },
+    /// A circumstance that may keep this host from its peer, in words; `None` if it is so no longer.
+    Circumstance(Circumstance, Option<String>),
     /// Addresses or routes of this host are changing.
     LinkChanging,
     /// They have changed: what waits for a retry is tried again now.
@@ -107,8 +112,8 @@ pub enum Input {
         /// Connections of it that are split, if any are.
         scope: Option<Scope>,
     },
-    /// The peer with this public key is no peer any more. It gets a goodbye, and is a stranger from then on.
-    Revoke(PublicKey),
+    /// The peer with this public key is no peer any more. It gets a goodbye, and from then on this reason.
+    Revoke(PublicKey, Decline),
     /// The claim of this peer ([`Output::Claim`]) is refused.
     ClaimRefused {
         /// Public key of the peer.

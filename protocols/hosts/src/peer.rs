@@ -14,7 +14,7 @@ use crate::presence::Presence;
 use crate::reach::Reach;
 use crate::search::Search;
 use crate::streams::StreamMaker;
-use crate::verdict::{HopState, Limit, Signs, VerdictInputs};
+use crate::verdict::{self, HopState, Limit, Signs, VerdictInputs};
 use crate::{BearerMtu, Caps, Choice, HopCondition, Profile, Role, Scope};
 
 const UDP: usize = 8;
@@ -48,10 +48,18 @@ pub(crate) struct Peer {
     pub(crate) search: Search,
     pub(crate) moving: Option<HandOff>,
     pub(crate) signs: Signs,
-    pub(crate) packets_refused: u64,
+    pub(crate) foreign: Foreign,
     pub(crate) streams: Streams,
     /// Time of its last claim of another key that was passed on.
     pub(crate) claimed: Option<Instant>,
+}
+
+/// Packets from sources that are not a peer's.
+#[derive(Debug, Default)]
+pub(crate) struct Foreign {
+    pub(crate) packets: u64,
+    /// Time of the last notice to the peer about them.
+    pub(crate) told: Option<Instant>,
 }
 
 /// Streams of split TCP between this host and a peer.
@@ -88,7 +96,7 @@ impl Peer {
             search: Search::default(),
             moving: None,
             signs: Signs::default(),
-            packets_refused: 0,
+            foreign: Foreign::default(),
             streams: Streams::default(),
             claimed: None,
             settings,
@@ -105,15 +113,20 @@ impl Peer {
 
     /// Returns the limit on the hop to it now.
     pub(crate) fn limit(&self, now: Instant) -> Limit {
+        Limit::of(&VerdictInputs {
+            reach: self.reachability(now),
+            seconds: self.association.recent(now),
+        })
+    }
+
+    /// Returns what is known of its reachability.
+    pub(crate) fn reachability(&self, now: Instant) -> verdict::Reach {
         let presence = &self.presence;
         let hop = HopState {
             is_linked: presence.is_linked() && self.reach.shut_for(now).is_none(),
             is_cut: self.association.is_cut(),
         };
-        Limit::of(&VerdictInputs {
-            reach: self.signs.reach(now, hop, presence.heard_at()),
-            seconds: self.association.recent(now),
-        })
+        self.signs.reach(now, hop, presence.heard_at())
     }
 
     /// Returns true if the network reported that no process listens at its port, since it was heard last.

@@ -44,6 +44,12 @@ impl Search {
         is_due
     }
 
+    /// Returns the time since the first datagram that was not answered.
+    pub(crate) fn silent_for(&self, now: Instant) -> Duration {
+        self.unanswered
+            .map_or(Duration::ZERO, |(first, _)| now.since(first))
+    }
+
     /// Ends the search.
     pub(crate) fn found(&mut self) {
         self.unanswered = None;

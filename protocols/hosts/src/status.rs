@@ -13,7 +13,7 @@ use crate::host::Host;
 use crate::keepalive::Keepalive;
 use crate::leases::Leases;
 use crate::peer::Peer;
-use crate::{Choice, Limit, Registration, Role, SplitTerms};
+use crate::{Choice, Limit, Registration, Role, SplitTerms, Trouble};
 
 /// State of a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -61,6 +61,9 @@ pub struct PeerStatus {
     pub unreachable_for: Option<Duration>,
     /// Packets from inner addresses that are not its own.
     pub packets_refused: u64,
+    /// What keeps this host from it, if anything does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<Trouble>,
     /// Way across the hop for its new TCP connections, if that is chosen for each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
@@ -124,7 +127,8 @@ impl Host {
             keys_age: peer.presence.keys_age(now),
             registration: peer.presence.registration(now, expires_at),
             unreachable_for: peer.reach.shut_for(now),
-            packets_refused: peer.packets_refused,
+            packets_refused: peer.foreign.packets,
+            trouble: self.trouble(now, index),
             choice: self.choice(index),
             limit: peer.limit(now),
             recent: peer.association.traffic(now),

@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
+use crate::trouble::Clues;
+
 /// Cause that limits the traffic across a hop, from one end to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -249,11 +251,13 @@ fn words(by: LimitedBy, seconds: &RecentCounters, percent: impl Fn(Duration) -> 
 }
 
 /// Times of signs of a peer, for its status. The first two may be forged.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Signs {
     pub(crate) refused: Option<Instant>,
     pub(crate) unopened: Option<Instant>,
     key_shared: Option<Instant>,
+    /// What may keep this host from it.
+    pub(crate) clues: Clues,
 }
 
 /// Time for which a sign counts.

@@ -141,7 +141,7 @@ impl Endpoint {
     }
 
     /// Returns the peer to which the initiation with this mac1 is in flight.
-    fn initiator_with(&self, mac1: &[u8]) -> Option<PeerId> {
+    pub(crate) fn initiator_with(&self, mac1: &[u8]) -> Option<PeerId> {
         let is_named = |id: &&PeerId| match self.peers.get(id).map(|peer: &Peer| &peer.side) {
             Some(Side::Initiator(initiator)) => {
                 let flight = initiator.flight.as_deref();

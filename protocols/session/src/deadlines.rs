@@ -51,6 +51,12 @@ impl Flight {
         self.is_refused = true;
         self.resend_at = now.max(self.sent + HASTE_GAP);
     }
+
+    /// Replaces it after a pause, as if there had been no answer for long: the operator may admit the key again.
+    pub(crate) fn decline(&mut self, now: Instant) {
+        self.is_refused = true;
+        self.resend_at = now + LATEST_RETRY;
+    }
 }
 
 impl Endpoint {
@@ -159,11 +165,7 @@ impl Endpoint {
     /// Returns a new handshake with a fresh ephemeral, index and stamp.
     fn new_flight(&mut self, now: Instant, id: PeerId) -> Option<Flight> {
         let index = self.new_index();
-        let unix_nanos = self
-            .identity
-            .wall_clock_at_origin
-            .saturating_add(now.since_origin().as_nanos())
-            .min(LATEST_STAMP);
+        let unix_nanos = self.identity.unix_nanos(now).min(LATEST_STAMP);
         let initiator = self.initiator(id).ok()?;
         let stamp =
             (unix_nanos - unix_nanos % STAMP_GRAIN).max(initiator.last_stamp.saturating_add(1));

@@ -9,6 +9,8 @@ use wire::address::HopAddress;
 use crate::admission::{Admission, Budget};
 use crate::cookie;
 use crate::entropy::Entropy;
+use crate::former::{Decline, KnownKeys};
+use crate::handshake::Reaction;
 use crate::keys::{PresharedKey, PrivateKey, PublicKey};
 use crate::limits::Limits;
 use crate::message::{
@@ -56,6 +58,14 @@ pub(crate) struct Identity {
     pub(crate) wall_clock_at_origin: u64,
 }
 
+impl Identity {
+    /// Returns the wall clock, in nanoseconds since 1970-01-01 UTC.
+    pub(crate) fn unix_nanos(&self, now: Instant) -> u64 {
+        self.wall_clock_at_origin
+            .saturating_add(now.since_origin().as_nanos())
+    }
+}
+
 /// Sessions of one host with all its peers: a machine without clock, socket or randomness of its own.
 ///
 /// After each call that takes `now`, take outputs until [`poll_output`](Self::poll_output) returns `None`.
@@ -66,7 +76,7 @@ pub struct Endpoint {
     pub(crate) limits: Limits,
     pub(crate) entropy: Box<dyn Entropy>,
     pub(crate) peers: BTreeMap<PeerId, Peer>,
-    pub(crate) by_key: BTreeMap<PublicKey, PeerId>,
+    pub(crate) keys: KnownKeys,
     /// Receiver indices of sessions and of handshakes in flight.
     pub(crate) by_index: BTreeMap<u32, PeerId>,
     /// Time of the next check of each peer; never later than its [`Peer::deadline`].
@@ -96,7 +106,7 @@ impl Endpoint {
             limits,
             entropy,
             peers: BTreeMap::new(),
-            by_key: BTreeMap::new(),
+            keys: KnownKeys::default(),
             by_index: BTreeMap::new(),
             schedule: Deadlines::default(),
             outputs: VecDeque::new(),
@@ -127,12 +137,13 @@ impl Endpoint {
         if config.public_key == self.identity.public_key {
             return Err(PeerError::OwnKey);
         }
-        if self.by_key.contains_key(&config.public_key) {
+        if self.keys.peers.contains_key(&config.public_key) {
             return Err(PeerError::Duplicate);
         }
         let id = PeerId(self.next_peer);
         self.next_peer = id.0.checked_add(1).ok_or(PeerError::TooMany)?;
-        self.by_key.insert(config.public_key, id);
+        self.keys.peers.insert(config.public_key, id);
+        self.keys.former.forget(&config.public_key);
         let peer = Peer {
             public_key: config.public_key,
             preshared_key: config.preshared_key.unwrap_or_else(PresharedKey::none),
@@ -155,17 +166,25 @@ impl Endpoint {
 
     /// Returns the peer with this public key, if there is one.
     pub fn peer_with(&self, key: &PublicKey) -> Option<PeerId> {
-        self.by_key.get(key).copied()
+        self.keys.peers.get(key).copied()
     }
 
     /// Removes a peer and every key shared with it; from now on it gets no answer.
     pub fn remove_peer(&mut self, peer: PeerId) -> Result<(), PeerError> {
         self.forget_sessions(peer)?;
         let removed = self.peers.remove(&peer).ok_or(PeerError::Unknown)?;
-        self.by_key.remove(&removed.public_key);
+        self.keys.peers.remove(&removed.public_key);
         self.initiates_to.retain(|id| *id != peer);
         self.schedule.clear(peer);
         Ok(())
+    }
+
+    /// Answers who has this key, which is no peer's any more, with the reason. Only the newest [`crate::FORMER_KEYS`]
+    /// count. A peer that had a preshared key cannot read the answer.
+    pub fn decline(&mut self, key: PublicKey, reason: Decline) {
+        if !self.keys.peers.contains_key(&key) {
+            self.keys.former.note(key, reason);
+        }
     }
 
     /// Begins a handshake and keeps a session alive from now on, however long a fade lasts.
@@ -233,7 +252,16 @@ impl Endpoint {
                 };
             }
             Ok(Message::Initiation(initiation)) => match self.admit(now, from, initiation) {
-                Admission::Granted => self.handle_initiation(now, from, initiation),
+                Admission::Granted => match self.handle_initiation(now, from, initiation) {
+                    Ok(Reaction::Handled(peer)) => Ok(peer),
+                    Ok(Reaction::Declined(response)) => {
+                        self.counters.count(DropCause::Declined);
+                        let reply = &mut datagram[..response.len()];
+                        reply.copy_from_slice(&response);
+                        return Received::Reply(reply);
+                    }
+                    Err(cause) => Err(cause),
+                },
                 Admission::Refused(cause) => Err(cause),
                 Admission::Unproven(secret) => {
                     self.counters.count(DropCause::Unproven);
@@ -245,8 +273,16 @@ impl Endpoint {
                 Ok(()) => return Received::CookieReply,
                 Err(cause) => Err(cause),
             },
+            Ok(Message::VersionReply(reply)) => match self.handle_version_reply(reply) {
+                Ok(()) => return Received::CookieReply,
+                Err(cause) => Err(cause),
+            },
             Err(ParseError::Malformed) => Err(DropCause::Malformed),
-            Err(ParseError::OtherVersion) => Err(DropCause::OtherVersion),
+            Err(ParseError::OtherVersion) => {
+                self.counters.count(DropCause::OtherVersion);
+                let reply = self.reply_with_version(datagram);
+                return reply.map_or(Received::Dropped(DropCause::OtherVersion), Received::Reply);
+            }
         };
         match handled {
             Ok(peer) => {

@@ -9,19 +9,27 @@ use zeroize::Zeroizing;
 use crate::deadlines::{LATEST_STAMP, STAMP_STEP};
 use crate::endpoint::Endpoint;
 use crate::entropy::draw;
-use crate::keys::PublicKey;
+use crate::keys::{PresharedKey, PublicKey};
 use crate::lineage::{Lineage, Offer, relate};
 use crate::message::{
-    self, Answer, Greeting, INITIATION_BYTES, RESPONSE_BYTES, Relation, initiation_noise,
+    self, Answer, Greeting, INITIATION_BYTES, Mac1Key, RESPONSE_BYTES, Relation, initiation_noise,
     response_noise, response_noise_mut, without_mac2,
 };
 use crate::noise;
 use crate::output::{DropCause, Event, PeerId, Route};
-use crate::peer::{Accepted, Peer, ResponderState, Role, Side};
+use crate::peer::{Accepted, Flight, Peer, ResponderState, Role, Side};
 use crate::transport::{Terms, Transport};
 
 /// Least time between two events about refused stamps of one peer.
 const REFUSAL_GAP: Duration = Duration::from_secs(60);
+
+/// Effect of an initiation that was read.
+pub(crate) enum Reaction {
+    /// It is of this peer, and was answered if that was due.
+    Handled(PeerId),
+    /// Its key is a former one: this is the answer.
+    Declined([u8; RESPONSE_BYTES]),
+}
 
 impl Endpoint {
     /// Handles an initiation that was admitted.
@@ -30,9 +38,11 @@ impl Endpoint {
         now: Instant,
         from: Option<HopAddress>,
         initiation: &[u8; INITIATION_BYTES],
-    ) -> Result<PeerId, DropCause> {
+    ) -> Result<Reaction, DropCause> {
         let (state, sender, greeting) = self.read_initiation(initiation)?;
-        let id = *self.by_key.get(&sender).ok_or(DropCause::UnknownPeer)?;
+        let Some(id) = self.keys.peers.get(&sender).copied() else {
+            return self.decline_initiation(now, state, &sender, greeting.index);
+        };
         let local_index = self.new_index();
         let peer = self.peers.get_mut(&id).ok_or(DropCause::UnknownPeer)?;
         let Side::Responder(responder) = &mut peer.side else {
@@ -40,7 +50,7 @@ impl Endpoint {
         };
         if let Some(response) = repeated_response(responder, from, initiation)? {
             self.transmit(id, Route::Reply, response);
-            return Ok(id);
+            return Ok(Reaction::Handled(id));
         }
         let newest_stamp = responder.newest.as_deref().map_or(0, |newest| newest.stamp);
         if !is_next(greeting.stamp, newest_stamp) {
@@ -48,8 +58,8 @@ impl Endpoint {
                 return Err(DropCause::StaleHandshake);
             }
             let refusal = Answer::Refused { newest_stamp };
-            let (response, _) = respond(state, peer, greeting.index, refusal);
-            self.transmit(id, Route::Reply, response.to_vec());
+            let response = respond(state, &peer.recipient(greeting.index), refusal).0;
+            self.transmit(id, Route::Reply, response.into());
             self.announce_refusal(now, id, newest_stamp.saturating_sub(greeting.stamp));
             return Err(DropCause::StaleHandshake);
         }
@@ -60,7 +70,7 @@ impl Endpoint {
             index: local_index,
             features: peer.features,
         };
-        let (response, state) = respond(state, peer, greeting.index, answer);
+        let (response, state) = respond(state, &peer.recipient(greeting.index), answer);
         let offered = Lineage::next(noise::session_id(&state), continued);
         let terms = Terms {
             local_index,
@@ -83,8 +93,7 @@ impl Endpoint {
                 offered,
             });
         }
-        let replaced = peer.sessions.next.replace(Box::new(transport));
-        if let Some(replaced) = replaced {
+        if let Some(replaced) = peer.sessions.next.replace(Box::new(transport)) {
             self.by_index.remove(&replaced.terms.local_index);
         }
         self.by_index.insert(local_index, id);
@@ -92,7 +101,27 @@ impl Endpoint {
         if relation == Relation::Supersedes {
             self.announce(Event::KeyShared { peer: id });
         }
-        Ok(id)
+        Ok(Reaction::Handled(id))
+    }
+
+    /// Answers who has a former key with the reason why it counts no more.
+    fn decline_initiation(
+        &self,
+        now: Instant,
+        state: HandshakeState,
+        sender: &PublicKey,
+        index: u32,
+    ) -> Result<Reaction, DropCause> {
+        let reason = self.keys.former.reason(sender);
+        let reason = reason.ok_or(DropCause::UnknownPeer)?;
+        let clock = self.identity.unix_nanos(now) / 1_000_000_000;
+        let answer = Answer::Declined { reason, clock };
+        let to = Recipient {
+            preshared_key: &PresharedKey::none(),
+            mac1_key: &Mac1Key::new(sender),
+            index,
+        };
+        Ok(Reaction::Declined(respond(state, &to, answer).0))
     }
 
     /// Handles the response to this host's initiation.
@@ -119,25 +148,14 @@ impl Endpoint {
         if !self.budget.take(now) {
             return Err(DropCause::OverBudget);
         }
-        let mut payload = [0; Answer::BYTES];
-        flight
-            .state
-            .read_message(response_noise(response), &mut payload)
-            .map_err(|_| DropCause::BadHandshake)?;
-        let (relation, remote_index, peer_features) = match Answer::decode(&payload) {
-            Some(Answer::Offered {
-                relation,
-                index,
-                features,
-            }) => (relation, index, features),
-            Some(Answer::Refused { newest_stamp }) => {
-                let behind = newest_stamp.saturating_sub(initiator.last_stamp);
-                initiator.last_stamp = initiator.last_stamp.max(newest_stamp);
-                flight.refuse(now);
-                self.announce_refusal(now, id, behind);
-                return Ok(id);
-            }
-            None => return Err(DropCause::BadHandshake),
+        let answer = flight.read(response)?;
+        let Answer::Offered {
+            relation,
+            index: remote_index,
+            features: peer_features,
+        } = answer
+        else {
+            return self.turned_down(now, id, answer);
         };
         let former = match relation {
             Relation::Continues => Some(peer.in_use.ok_or(DropCause::BadHandshake)?),
@@ -163,6 +181,38 @@ impl Endpoint {
         }
         // The responder sends nothing under the new keys until it has received a datagram under them.
         self.send_empty(now, id);
+        Ok(id)
+    }
+
+    /// Handles an answer that offers no session.
+    fn turned_down(
+        &mut self,
+        now: Instant,
+        id: PeerId,
+        answer: Answer,
+    ) -> Result<PeerId, DropCause> {
+        let initiator = self.initiator(id);
+        let initiator = initiator.map_err(|_| DropCause::UnexpectedHandshake)?;
+        let flight = initiator.flight.as_deref_mut();
+        let flight = flight.ok_or(DropCause::UnexpectedHandshake)?;
+        match answer {
+            Answer::Refused { newest_stamp } => {
+                flight.refuse(now);
+                let behind = newest_stamp.saturating_sub(initiator.last_stamp);
+                initiator.last_stamp = initiator.last_stamp.max(newest_stamp);
+                self.announce_refusal(now, id, behind);
+            }
+            Answer::Declined { reason, clock } => {
+                flight.decline(now);
+                let peer = id;
+                self.announce(Event::Declined {
+                    peer,
+                    reason,
+                    clock,
+                });
+            }
+            Answer::Offered { .. } => {}
+        }
         Ok(id)
     }
 
@@ -284,19 +334,48 @@ fn is_next(stamp: u64, newest: u64) -> bool {
     stamp > newest && stamp <= newest.max(LATEST_STAMP).saturating_add(STAMP_STEP)
 }
 
+impl Flight {
+    /// Opens the response to it.
+    fn read(&mut self, response: &[u8; RESPONSE_BYTES]) -> Result<Answer, DropCause> {
+        let mut payload = [0; Answer::BYTES];
+        let read = self
+            .state
+            .read_message(response_noise(response), &mut payload);
+        read.map_err(|_| DropCause::BadHandshake)?;
+        Answer::decode(&payload).ok_or(DropCause::BadHandshake)
+    }
+}
+
+/// The host to which a response goes.
+struct Recipient<'a> {
+    preshared_key: &'a PresharedKey,
+    mac1_key: &'a Mac1Key,
+    /// Its receiver index.
+    index: u32,
+}
+
+impl Peer {
+    fn recipient(&self, index: u32) -> Recipient<'_> {
+        Recipient {
+            preshared_key: &self.preshared_key,
+            mac1_key: &self.mac1_key,
+            index,
+        }
+    }
+}
+
 /// Writes the response to an initiation; returns it and the finished handshake.
 fn respond(
     mut state: HandshakeState,
-    peer: &Peer,
-    receiver: u32,
+    to: &Recipient<'_>,
     answer: Answer,
 ) -> ([u8; RESPONSE_BYTES], HandshakeState) {
-    noise::set_preshared_key(&mut state, &peer.preshared_key);
-    let mut response = message::new_response(receiver);
+    noise::set_preshared_key(&mut state, to.preshared_key);
+    let mut response = message::new_response(to.index);
     state
         .write_message(&answer.encode(), response_noise_mut(&mut response))
         .expect("the place is as long as the message");
-    peer.mac1_key.sign(&mut response);
+    to.mac1_key.sign(&mut response);
     (response, state)
 }
 

@@ -16,6 +16,7 @@ mod deadlines;
 mod endpoint;
 mod entropy;
 mod farewell;
+mod former;
 mod handshake;
 mod invitation;
 mod key_text;
@@ -30,16 +31,18 @@ mod peer;
 mod replay;
 mod token;
 mod transport;
+mod version;
 
 pub use endpoint::{Config, Endpoint, PeerConfig};
 pub use entropy::Entropy;
+pub use former::{Decline, FORMER_KEYS};
 pub use invitation::{Invitation, InvitationError};
 pub use key_text::{KEY_BYTES, KeyKind, ParseKeyError};
 pub use keys::{PresharedKey, PrivateKey, PublicKey};
 pub use limits::Limits;
 pub use message::{
     COOKIE_REPLY_BYTES, DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, DATA_TYPE, INITIATION_BYTES,
-    RESPONSE_BYTES,
+    RESPONSE_BYTES, VERSION_REPLY_BYTES,
 };
 pub use output::{
     Counters, DropCause, Event, Output, PeerError, PeerId, Received, Route, SealError,

@@ -3,15 +3,17 @@
 use blake2::digest::{Mac, consts::U16};
 use blake2::{Blake2s256, Blake2sMac, Digest};
 
+use crate::former::Decline;
 use crate::keys::PublicKey;
 
 /// Version of all messages of this crate.
-const VERSION: u8 = 2;
-const INITIATION_TYPE: u8 = 1;
+pub(crate) const VERSION: u8 = 2;
+pub(crate) const INITIATION_TYPE: u8 = 1;
 const RESPONSE_TYPE: u8 = 2;
 const COOKIE_REPLY_TYPE: u8 = 3;
 /// First byte of a data datagram.
 pub const DATA_TYPE: u8 = 4;
+pub(crate) const VERSION_REPLY_TYPE: u8 = 5;
 
 /// Length of a ChaCha20-Poly1305 authentication tag, then of a mac1, in bytes.
 pub(crate) const TAG_BYTES: usize = 16;
@@ -38,6 +40,11 @@ pub const RESPONSE_BYTES: usize = RESPONSE_HEADER + RESPONSE_NOISE + 2 * MAC_BYT
 
 /// Bytes of a cookie reply: header, mac1 of the initiation, salt, and the sealed cookie.
 pub const COOKIE_REPLY_BYTES: usize = HANDSHAKE_HEADER + 3 * MAC_BYTES + TAG_BYTES;
+
+/// Bytes of a version reply: header, mac1 of the initiation, and a mac.
+pub const VERSION_REPLY_BYTES: usize = HANDSHAKE_HEADER + 2 * MAC_BYTES;
+/// Least length of an initiation of any version, in bytes: that of a version that answers no longer than it is asked.
+pub(crate) const LEAST_INITIATION: usize = 100;
 
 /// Plaintext of a goodbye. Every hop frame is longer.
 pub(crate) const GOODBYE: [u8; 1] = [1];
@@ -88,8 +95,9 @@ pub(crate) enum Relation {
     Supersedes = 3,
 }
 
-/// First byte of an answer that refuses; those that offer a session begin with their [`Relation`].
+/// First bytes of answers that refuse; those that offer a session begin with their [`Relation`].
 const REFUSED: u8 = 4;
+const DECLINED: u8 = 5;
 
 /// Encrypted content of the second message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +116,13 @@ pub(crate) enum Answer {
         /// Newest stamp that the responder has seen.
         newest_stamp: u64,
     },
+    /// None is, since the key of the initiator counts no more.
+    Declined {
+        /// The reason.
+        reason: Decline,
+        /// Unix time of the responder, in seconds.
+        clock: u64,
+    },
 }
 
 impl Answer {
@@ -121,6 +136,7 @@ impl Answer {
                 features,
             } => (relation as u8, index, features),
             Self::Refused { newest_stamp } => (REFUSED, 0, newest_stamp),
+            Self::Declined { reason, clock } => (DECLINED, reason.number(), clock),
         };
         let mut bytes = [0; Self::BYTES];
         bytes[0] = kind;
@@ -134,6 +150,12 @@ impl Answer {
         let (index, rest) = (u32_at(bytes, 1), u64_at(bytes, 5));
         if bytes[0] == REFUSED {
             return Some(Self::Refused { newest_stamp: rest });
+        }
+        if bytes[0] == DECLINED {
+            return Some(Self::Declined {
+                reason: Decline::of(index),
+                clock: rest,
+            });
         }
         let relations = [
             Relation::Continues,
@@ -156,6 +178,7 @@ pub(crate) enum Message<'a> {
     Initiation(&'a [u8; INITIATION_BYTES]),
     Response(&'a [u8; RESPONSE_BYTES]),
     CookieReply(&'a [u8; COOKIE_REPLY_BYTES]),
+    VersionReply(&'a [u8; VERSION_REPLY_BYTES]),
     /// At least [`DATA_OVERHEAD_BYTES`] long.
     Data {
         receiver: u32,
@@ -181,6 +204,11 @@ impl<'a> Message<'a> {
                 version,
                 ..,
             ] if *version != VERSION => Err(ParseError::OtherVersion),
+            // It is the same in all versions.
+            [VERSION_REPLY_TYPE, ..] => match datagram.try_into() {
+                Ok(whole) => Ok(Self::VersionReply(whole)),
+                Err(_) => Err(ParseError::Malformed),
+            },
             [INITIATION_TYPE, _, 0, 0, ..] => match datagram.try_into() {
                 Ok(whole) => Ok(Self::Initiation(whole)),
                 Err(_) => Err(ParseError::Malformed),

@@ -2,6 +2,8 @@
 
 use units::Duration;
 
+use crate::former::Decline;
+
 /// Identifier of a peer of an endpoint, for the lifetime of the endpoint; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerId(pub(crate) u32);
@@ -36,9 +38,10 @@ pub enum Received<'a> {
     Handshake(PeerId),
     /// The peer has left, and its keys were dropped.
     Goodbye(PeerId),
-    /// It was an initiation under load, and was dropped and counted. These bytes, a cookie reply, go to its source.
+    /// It was an initiation under load, of a former key or of another version, and was dropped and counted. These
+    /// bytes, a cookie reply, a response that declines or a version reply, go to its source.
     Reply(&'a mut [u8]),
-    /// It was a cookie reply, which proves nothing.
+    /// It was a cookie reply or a version reply, which proves nothing.
     CookieReply,
     /// It was dropped and counted. Only a refused stamp is answered.
     Dropped(DropCause),
@@ -61,6 +64,8 @@ pub enum DropCause {
     BadHandshake,
     /// An initiation of a host that is not among the peers.
     UnknownPeer,
+    /// An initiation with a former key of a peer; it is answered with the reason why it counts no more.
+    Declined,
     /// An initiation that is no newer than one seen before.
     StaleHandshake,
     /// An initiation of a peer that this host initiates to, or a response that matches no initiation.
@@ -77,7 +82,7 @@ pub enum DropCause {
 
 impl DropCause {
     /// All causes, in the order of [`Counters`].
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Malformed,
         Self::OtherVersion,
         Self::BadMac,
@@ -85,6 +90,7 @@ impl DropCause {
         Self::Unproven,
         Self::BadHandshake,
         Self::UnknownPeer,
+        Self::Declined,
         Self::StaleHandshake,
         Self::UnexpectedHandshake,
         Self::UnknownIndex,
@@ -171,6 +177,22 @@ pub enum Event {
         peer: PeerId,
         /// Time from the refused stamp to the newest one.
         behind: Duration,
+    },
+    /// The responder declines the key of this host. The initiator tries again, but seldom.
+    Declined {
+        /// Peer of the handshake.
+        peer: PeerId,
+        /// The reason.
+        reason: Decline,
+        /// Unix time of the peer, in seconds.
+        clock: u64,
+    },
+    /// The responder does not speak the version of this host's initiation. Who saw that can forge it.
+    OtherVersion {
+        /// Peer of the handshake.
+        peer: PeerId,
+        /// True if it speaks older versions only, and false if later ones only.
+        is_older: bool,
     },
     /// The peer has sent a goodbye; nothing can be sent until the next handshake, which begins a new epoch.
     Left {

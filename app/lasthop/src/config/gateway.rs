@@ -6,7 +6,7 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 
-use hosts::SplitTerms;
+use hosts::{Decline, SplitTerms};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use scheduler::config::{Discipline, Monitor};
 use serde::Deserialize;
@@ -21,6 +21,7 @@ use super::split::{Split, SplitTransport, Tcp};
 use super::values::{Key, Listen, Name, Remote};
 use super::{ReadFiles, Source};
 use crate::failure::Failure;
+use crate::state::FormerKeys;
 
 /// Configuration of a gateway.
 #[derive(Debug, Deserialize)]
@@ -73,6 +74,9 @@ pub(crate) struct GatewayConfig {
     /// The mobile hosts; those with files of their own come last.
     #[serde(default)]
     pub(crate) peers: Vec<Mobile>,
+    /// Keys that mobile hosts with files of their own had.
+    #[serde(skip)]
+    former: FormerKeys,
 }
 
 /// The air between gateway and mobile hosts.
@@ -204,6 +208,9 @@ impl GatewayConfig {
             let mobiles = source?.into_iter().map(Mobile::load);
             config.peers.extend(mobiles.collect::<Result<Vec<_>, _>>()?);
         }
+        if let Some(folder) = &config.peers_folder {
+            config.former = source.former_keys(folder);
+        }
         config.tun.check(source)?;
         config.air.check(source)?;
         config.check_listen(source)?;
@@ -254,7 +261,25 @@ impl GatewayConfig {
             let name = its.path().file_name().unwrap_or_default();
             files.peers.insert(name.into(), its.text().into());
         }
+        files.former = self.former.text().into();
         files
+    }
+
+    /// Returns the keys that mobile hosts had, and why they count no more at this time, in seconds since 1970-01-01
+    /// UTC.
+    pub(crate) fn former_keys(&self, now: u32) -> Vec<(PublicKey, Decline)> {
+        let mut former = self.former.at(now);
+        let peers = self.peers.iter();
+        let open = peers.clone().filter_map(|mobile| mobile.invitation);
+        let (over, valid): (Vec<_>, Vec<_>) = open.partition(|open| open.expires <= now);
+        let over = over
+            .iter()
+            .map(|over| (over.public_key.0, Decline::Expired));
+        former.extend(over);
+        let valid = valid.iter().map(|open| open.public_key.0);
+        let present: BTreeSet<_> = peers.filter_map(Mobile::key).chain(valid).collect();
+        former.retain(|(key, _)| !present.contains(key));
+        former
     }
 
     /// Returns the networks that mobile hosts may reach through the gateway.

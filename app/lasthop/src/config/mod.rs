@@ -25,6 +25,7 @@ use units::Bytes;
 
 use crate::failure::Failure;
 use crate::key_file;
+use crate::state::FormerKeys;
 use crate::status::ENDING;
 
 /// Upper limit of a configuration file; a longer one is another file.
@@ -46,6 +47,9 @@ pub(crate) struct ReadFiles {
     pub(crate) secrets: BTreeMap<PathBuf, String>,
     /// Texts of mobile hosts by the names of their files.
     pub(crate) peers: BTreeMap<PathBuf, String>,
+    /// Text of the former keys of mobile hosts.
+    #[serde(default)]
+    pub(crate) former: String,
 }
 
 /// Text and path of a configuration file, for errors with their place.
@@ -117,6 +121,14 @@ impl Source {
         }
         paths.sort();
         paths.iter().map(|path| Self::read(path)).collect()
+    }
+
+    /// Returns the former keys of mobile hosts in a folder that the configuration names.
+    pub(crate) fn former_keys(&self, folder: &Path) -> FormerKeys {
+        match &self.files {
+            Some(files) => FormerKeys::new(files.former.clone()),
+            None => FormerKeys::read(&self.file(folder)),
+        }
     }
 
     /// Returns its path.

@@ -95,6 +95,7 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
     let split = wiring.split(&config);
     let reload = Present::gateway(source, key.public_key())?;
     let (memory, peers) = reload.of_gateway().unzip();
+    let former = config.former_keys(unix_seconds());
     let daemon = Daemon {
         name: config.name.0,
         host: hosts::Config {
@@ -117,9 +118,10 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
         split,
         // The signals show when a mobile host is reachable, and so perhaps where its owner is.
         audience: Audience::Owner,
-        elsewhere: Vec::new(),
         detour: None,
         names: None,
+        lookout: None,
+        former,
         user: config.user,
         reload,
     };

@@ -13,11 +13,12 @@ use session::PrivateKey;
 use wire::address::HopAddress;
 use wire::dns::AddressKind;
 
+use super::lookout::{Lookout, Place};
 use super::names;
 use super::peer::{peer, prefixes};
 use super::reload::Present;
 use super::wiring::Wiring;
-use super::{Daemon, Place, bearer, prepare};
+use super::{Daemon, bearer, prepare};
 use crate::config::Source;
 use crate::config::carrier::Endpoint;
 use crate::config::mobile::{Fallback, MobileConfig};
@@ -112,8 +113,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         split: splits.then(|| wiring.split(config.split)),
         // The signals contain only what any user can observe by sending packets.
         audience: Audience::Everyone,
-        elsewhere: places(&endpoints, kind_of(endpoint), &inside),
+        lookout: Some(Lookout::new(
+            places(&endpoints, kind_of(endpoint), &inside),
+            wiring.own.clone(),
+        )),
         names: Some(names),
+        former: Vec::new(),
         user: config.user,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))

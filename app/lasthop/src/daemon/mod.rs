@@ -3,6 +3,7 @@
 mod bearer;
 mod dns;
 mod gateway;
+mod lookout;
 mod mobile;
 mod names;
 mod peer;
@@ -16,20 +17,19 @@ mod wiring;
 use std::path::{Path, PathBuf};
 
 use edges::bearer::{Bearer, DatagramBearer};
+use edges::clock;
 use edges::detour::Detour;
-use edges::names::Name;
 use edges::netlink::NetworkWatch;
 use edges::signals::{Signals, protect_memory};
 use edges::tun::{TunDevice, TunOptions};
 use edges::undo::{UndoError, UndoLog};
-use hosts::Host;
+use hosts::{Decline, Host, Input};
 use runtime::control::Control;
 use runtime::replay::{Draws, Recorder};
 use runtime::signals::{self, Announcer, Audience, Publisher};
 use runtime::supervisor::Supervisor;
-use runtime::{DrivenHost, EventLoop, Finder, Ports};
-use session::Entropy;
-use wire::address::HopAddress;
+use runtime::{DrivenHost, EventLoop, Ports};
+use session::{Entropy, PublicKey};
 
 use crate::config::shared::{Network, Tun};
 use crate::failure::Failure;
@@ -38,6 +38,7 @@ use crate::{background, entropy, log};
 pub(crate) use gateway::{
     Arguments as GatewayArguments, check as check_gateway, run as run_gateway, unix_seconds,
 };
+use lookout::Lookout;
 pub(crate) use mobile::{Arguments as MobileArguments, check as check_mobile, run as run_mobile};
 pub(crate) use names::{COMMAND as RESOLVER_HELPER, run_resolver_helper};
 pub(crate) use privileges::{COMMAND as HELPER, run_helper};
@@ -64,8 +65,10 @@ struct Daemon {
     detour: Option<Detour>,
     /// What it does with the resolver of this host.
     names: Option<names::Plan>,
-    /// Places where the other end may be if it is silent.
-    elsewhere: Vec<Place>,
+    /// The surroundings of a mobile host.
+    lookout: Option<Lookout>,
+    /// Keys that mobile hosts of a gateway had, and why they count no more.
+    former: Vec<(PublicKey, Decline)>,
     /// Name or number of the user that it becomes, if not the usual one.
     user: Option<String>,
     /// The configuration, which is read again on demand.
@@ -96,7 +99,7 @@ impl Daemon {
             ..self.host
         };
         let (host, twin) = make_host(config)?;
-        let resolves_names = self.elsewhere.iter().any(Place::is_name);
+        let resolves_names = self.lookout.as_ref().is_some_and(Lookout::resolves_names);
         let needs = Needs::of(self.user.as_deref(), self.split.as_ref(), resolves_names)?;
         // From here on a signal waits for the event loop, so nothing is left half done.
         let signals = Signals::catch().map_err(Failure::setting)?;
@@ -113,8 +116,7 @@ impl Daemon {
             .map_err(Failure::setting)?;
         let socket = self.state_dir.join(format!("{}.sock", self.name));
         let control = Control::bind(&socket).map_err(Failure::setting)?;
-        let publisher = Publisher::bind(&socket.with_extension(signals::ENDING), self.audience);
-        let announcer = Announcer::new(publisher.map_err(Failure::setting)?, peers.into_iter());
+        let announcer = announcer(&socket, self.audience, peers)?;
         let news = NetworkWatch::open().map_err(Failure::setting)?;
         let here = bearer.local_address();
         let supervisor = supervisor()?;
@@ -139,7 +141,7 @@ impl Daemon {
             announcer: Some(announcer),
             supervisor,
             sockets: splitting.map(start).transpose()?,
-            finder: finder(self.elsewhere)?,
+            finder: lookout::start(self.lookout, &link)?,
             detour: may_leave.then(|| turner(keeper.clone())).transpose()?,
             names: names.map(names::Opened::start).transpose()?,
             reloader: Some(self.reload.start(keeper.clone())?),
@@ -151,8 +153,11 @@ impl Daemon {
             socket.display()
         );
         match twin {
-            None => drive(&self.name, host, ports, keeper).map(drop),
-            Some(twin) => twin.compare(&drive(&self.name, Recorder::new(host), ports, keeper)?),
+            None => drive(&self.name, told(host, &self.former), ports, keeper).map(drop),
+            Some(twin) => {
+                let host = told(Recorder::new(host), &self.former);
+                twin.compare(&drive(&self.name, host, ports, keeper)?)
+            }
         }
     }
 }
@@ -170,6 +175,21 @@ fn make_host(config: hosts::Config) -> Result<(Host, Option<Twin>), Failure> {
     };
     let host = Host::new(config, entropy).map_err(Failure::setting)?;
     Ok((host, twin))
+}
+
+/// Opens the socket for signals of these peers.
+fn announcer(control: &Path, audience: Audience, peers: Vec<String>) -> Result<Announcer, Failure> {
+    let publisher = Publisher::bind(&control.with_extension(signals::ENDING), audience);
+    let publisher = publisher.map_err(Failure::setting)?;
+    Ok(Announcer::new(publisher, peers.into_iter()))
+}
+
+/// Returns the host after it was told which keys count no more.
+fn told<H: DrivenHost>(mut host: H, former: &[(PublicKey, Decline)]) -> H {
+    for (key, reason) in former {
+        host.handle_input(clock::monotonic(), Input::Revoke(*key, *reason));
+    }
+    host
 }
 
 fn detach_log() -> Result<(), Failure> {
@@ -229,48 +249,6 @@ impl Twin {
         tracing::info!("replayed with the same {outputs} outputs");
         Ok(())
     }
-}
-
-/// A place where the other end may be.
-enum Place {
-    Name(Name),
-    Address(HopAddress),
-}
-
-impl Place {
-    fn is_name(&self) -> bool {
-        matches!(self, Self::Name(_))
-    }
-
-    /// Returns its addresses now.
-    fn find(&self) -> Vec<HopAddress> {
-        let name = match self {
-            Self::Name(name) => name,
-            Self::Address(address) => return vec![*address],
-        };
-        match name.addresses() {
-            Ok(found) => found.into_iter().map(HopAddress::Udp).collect(),
-            Err(error) => {
-                let host = &name.host;
-                tracing::warn!(
-                    "the gateway does not answer, and '{host}' cannot be resolved: {error}"
-                );
-                Vec::new()
-            }
-        }
-    }
-}
-
-/// Returns the search for a host that does not answer at its first address, if it may be elsewhere.
-fn finder(elsewhere: Vec<Place>) -> Result<Option<Finder>, Failure> {
-    if elsewhere.is_empty() {
-        return Ok(None);
-    }
-    Finder::start(move || elsewhere.iter().flat_map(Place::find).collect())
-        .map(Some)
-        .map_err(|error| {
-            Failure::setting(format!("cannot start the search of the gateway: {error}"))
-        })
 }
 
 /// Starts the thread that turns new flows around the hop and across it again.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use edges::diversion::{Diversion, Networks};
 use edges::undo::UndoLog;
-use hosts::{ClaimRefusal, Input, Resolvers};
+use hosts::{ClaimRefusal, Decline, Input, Resolvers};
 use runtime::helper::{Charge, Claimed, Reload};
 use runtime::{Ended, KeyClaim, Reloaded, Reloader};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use session::PublicKey;
 use units::Bytes;
 
 use super::dns::Offer;
-use super::gateway::{Member, Wiring, members, memory_of_peers};
+use super::gateway::{Member, Wiring, members, memory_of_peers, unix_seconds};
 use super::privileges::Keeper;
 use super::split;
 use crate::config::gateway::GatewayConfig;
@@ -242,7 +242,8 @@ impl Gateway {
         self.check(&wiring, plan.as_ref(), source)?;
         let memory = memory_of_peers(&members, &config, plan.as_ref())?;
         keeper.apply().map_err(Failure::broken)?;
-        let (mut inputs, report) = self.differences(&members);
+        let former = config.former_keys(unix_seconds()).into_iter().collect();
+        let (mut inputs, report) = self.differences(&members, &former);
         if memory != self.memory {
             // For a moment the memory suffices for both, so that the order of the changes does not matter.
             inputs.insert(0, Input::Memory(self.memory + memory));
@@ -287,7 +288,11 @@ impl Gateway {
     }
 
     /// Returns the inputs that lead to these mobile hosts, and a report of them.
-    fn differences(&self, members: &[Member]) -> (Vec<Input>, String) {
+    fn differences(
+        &self,
+        members: &[Member],
+        former: &BTreeMap<PublicKey, Decline>,
+    ) -> (Vec<Input>, String) {
         let by_key = |members: &[Member]| -> BTreeMap<PublicKey, Member> {
             let members = members.iter().cloned();
             members.map(|member| (member.peer.public, member)).collect()
@@ -297,7 +302,11 @@ impl Gateway {
             .iter()
             .filter(|(key, _)| !next.contains_key(key))
             .collect();
-        let mut inputs: Vec<_> = gone.iter().map(|(key, _)| Input::Revoke(**key)).collect();
+        let revoke = |key: &PublicKey| {
+            let reason = former.get(key).copied();
+            Input::Revoke(*key, reason.unwrap_or(Decline::Revoked))
+        };
+        let mut inputs: Vec<_> = gone.iter().map(|(key, _)| revoke(key)).collect();
         let (mut added, mut changed) = (0, 0);
         for member in members {
             match present.get(&member.peer.public) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::ErrorKind;
-use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -26,8 +26,17 @@ const MOST: usize = 4;
 /// Longest wait for a datagram: so long after Ctrl-C, the command ends.
 const TURN: units::Duration = units::Duration::from_millis(100);
 
-/// What it may mean that an address does not answer.
-const SILENT: &str = "silent: the line is used already or revoked, or UDP is blocked on the way, or the gateway is off";
+/// What it may mean that an address does not answer, if its host answers by TCP, and if it does not.
+const SILENT_UDP: &str = "silent, but its host answers by TCP, so the way there is open. It may be, the most likely \
+                          first: a firewall there closes the UDP port, or a network on the way blocks UDP (try another \
+                          network); the gateway does not know this line any more (used or revoked long ago)";
+const SILENT_HOST: &str = "silent, and its host does not answer by TCP either. It may be, the most likely first: the \
+                           host is off or the address is wrong; the network here wants a login first (open any page in \
+                           a browser) or blocks the way; the gateway does not know this line any more (used or revoked \
+                           long ago), and a firewall drops the rest";
+/// Longest wait for an answer by TCP, and most addresses that are tried.
+const TRY: Duration = Duration::from_secs(1);
+const TRIED: usize = 3;
 
 /// An address of the gateway, and what was heard of it.
 struct Place {
@@ -167,6 +176,12 @@ impl Contact {
                     return Some(Ok(place.map_or(0, |place| place.endpoint)));
                 }
                 JoiningOutput::Refused(reason) => return Some(Err(refused(reason))),
+                JoiningOutput::Declined(reason) => {
+                    return Some(Err(Failure::setting(hosts::decline_words(reason))));
+                }
+                JoiningOutput::OtherVersion(is_older) => {
+                    return Some(Err(Failure::setting(other_version(is_older))));
+                }
             }
         }
         None
@@ -236,11 +251,31 @@ impl Contact {
                 "\n  {host}: the name cannot be resolved ({error}); check this host's DNS"
             );
         }
-        for place in &self.places {
-            let what = place.error.as_ref().map_or(SILENT.into(), meaning);
+        for (tries, place) in self.places.iter().enumerate() {
+            let what = match &place.error {
+                Some(error) => meaning(error),
+                None if tries < TRIED && answers_tcp(place.at) => SILENT_UDP.into(),
+                None => SILENT_HOST.into(),
+            };
             let _ = write!(text, "\n  {}: {what}", place.at);
         }
         Failure::broken(text)
+    }
+}
+
+/// Returns true if a host answers a connection request, if only with a refusal.
+fn answers_tcp(at: SocketAddr) -> bool {
+    match TcpStream::connect_timeout(&at, TRY) {
+        Ok(_) => true,
+        Err(error) => error.kind() == ErrorKind::ConnectionRefused,
+    }
+}
+
+fn other_version(is_older: bool) -> &'static str {
+    if is_older {
+        "the gateway speaks only older versions of the protocol; update lasthop there"
+    } else {
+        "the gateway speaks only later versions of the protocol; update lasthop on this host"
     }
 }
 

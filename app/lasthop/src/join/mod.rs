@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use edges::resolver;
 use edges::undo::standing;
+use runtime::Status;
 use runtime::control::ask_status;
-use serde_json::Value;
 use session::{Invitation, PrivateKey};
 
 use crate::config::Source;
@@ -93,12 +93,18 @@ pub(crate) fn join(arguments: &JoinArguments) -> Result<(), Failure> {
         eprintln!("Started; {log}.");
     }
     let began = Instant::now();
-    while !is_connected(&socket) {
-        if began.elapsed() > PATIENCE {
-            eprintln!("Started, but not connected yet; `lasthop status` says why.");
-            return Ok(());
+    loop {
+        match progress(&socket) {
+            Progress::Connected => break,
+            Progress::Declined(words) => {
+                return Err(Failure::broken(format!("the daemon runs, but {words}")));
+            }
+            Progress::Trouble(words) if began.elapsed() > PATIENCE => {
+                eprintln!("Started, but not connected yet: {words}");
+                return Ok(());
+            }
+            Progress::Trouble(_) => std::thread::sleep(Duration::from_millis(10)),
         }
-        std::thread::sleep(Duration::from_millis(10));
     }
     eprintln!(
         "Connected: all traffic crosses the hop now. `lasthop status` shows it, `lasthop leave` ends it."
@@ -208,8 +214,29 @@ fn lift_block(state: &State) -> Result<(), Failure> {
     Ok(())
 }
 
-fn is_connected(socket: &Path) -> bool {
-    let status = ask_status::<Value>(socket).unwrap_or_default();
-    let peers = status["host"]["peers"].as_array();
-    peers.is_some_and(|peers| peers.iter().any(|peer| !peer["keys_age"].is_null()))
+/// Progress of a daemon towards its gateway.
+enum Progress {
+    Connected,
+    /// The gateway will not have it, in words.
+    Declined(String),
+    /// It is not there yet; in words, if something is known.
+    Trouble(String),
+}
+
+fn progress(socket: &Path) -> Progress {
+    let status = ask_status::<Status>(socket);
+    let Some(peer) = status
+        .ok()
+        .and_then(|status| status.host.peers.into_iter().next())
+    else {
+        return Progress::Trouble("it does not answer; its log says why".into());
+    };
+    if peer.keys_age.is_some() {
+        return Progress::Connected;
+    }
+    match peer.trouble {
+        None => Progress::Trouble("`lasthop status` says more".into()),
+        Some(trouble) if trouble.code.is_decline() => Progress::Declined(trouble.words),
+        Some(trouble) => Progress::Trouble(trouble.words),
+    }
 }

@@ -5,12 +5,14 @@ use std::fs::File;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use hosts::Decline;
 use ipnet::IpNet;
 use runtime::KeyClaim;
 use runtime::helper::Claimed;
 use session::PublicKey;
 
 use super::files::{create_folder, lock, move_to, remove, replace};
+use super::former::FormerKeys;
 use crate::config::gateway::{GatewayConfig, Mobile};
 use crate::config::values::Name;
 use crate::config::{PEER_ENDING, Source};
@@ -30,6 +32,7 @@ pub(crate) struct Mobiles {
     pub(crate) config: GatewayConfig,
     pub(crate) source: Source,
     folder: PathBuf,
+    former: FormerKeys,
     /// Held while this exists, so that nobody else changes the folder.
     _lock: File,
 }
@@ -46,8 +49,10 @@ impl Mobiles {
         create_folder(&folder)?;
         let lock = lock(&folder.join(LOCK))?;
         let config = GatewayConfig::load(&source)?;
+        let former = FormerKeys::read(&folder);
         Ok(Self {
             config,
+            former,
             source,
             folder,
             _lock: lock,
@@ -90,11 +95,14 @@ impl Mobiles {
             Some(_) => self.of_file(name)?.source(&self.source).parse()?,
             None => self.new_mobile()?,
         };
+        let former = self.find(name).and_then(|known| known.invitation);
+        let former = former.map(|open| open.public_key.0);
         table.extend(settings.clone());
         let mut invitation = toml::Table::new();
         invitation.insert("public_key".into(), key.to_string().into());
         invitation.insert("expires".into(), i64::from(expires).into());
         table.insert("invitation".into(), invitation.into());
+        self.forget(former, Decline::Replaced)?;
         self.write(name, &table)?;
         let own: Vec<_> = self.config.tun.own().collect();
         let length = |address: IpAddr| {
@@ -149,9 +157,21 @@ impl Mobiles {
         Ok(())
     }
 
+    /// Notes keys that count no more: their owners are told so.
+    fn forget(
+        &mut self,
+        keys: impl IntoIterator<Item = PublicKey>,
+        reason: Decline,
+    ) -> Result<(), Failure> {
+        self.former.note(&self.folder, keys, reason)
+    }
+
     /// Removes a mobile host.
-    pub(crate) fn revoke(&self, name: &str) -> Result<(), Failure> {
-        self.of_file(name)?;
+    pub(crate) fn revoke(&mut self, name: &str) -> Result<(), Failure> {
+        let mobile = self.of_file(name)?;
+        let invited = mobile.invitation.map(|open| open.public_key.0);
+        let keys: Vec<_> = mobile.key().into_iter().chain(invited).collect();
+        self.forget(keys, Decline::Revoked)?;
         remove(&self.folder.join(file_of(name)))
     }
 
@@ -193,8 +213,10 @@ pub(crate) fn store_claim(path: &Path, claim: &KeyClaim) -> Result<Claimed, Fail
     }
     let name = mobile.name.get_ref().0.clone();
     let mut table: toml::Table = mobile.source(&mobiles.source).parse()?;
+    let former: Vec<_> = mobile.key().into_iter().chain([claim.of]).collect();
     table.remove("invitation");
     table.insert("public_key".into(), claim.key.to_string().into());
+    mobiles.forget(former, Decline::Replaced)?;
     mobiles.write(&name, &table)?;
     Ok(Claimed::Stored)
 }

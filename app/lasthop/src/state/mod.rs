@@ -2,11 +2,13 @@
 //! and a file for each mobile host of a gateway. Each file is replaced as a whole, by rename.
 
 mod files;
+mod former;
 mod mobiles;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use files::{create_folder, remove, replace};
+pub(crate) use former::FormerKeys;
 pub(crate) use mobiles::{Mobiles, store_claim};
 
 use crate::failure::Failure;

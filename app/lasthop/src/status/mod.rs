@@ -9,6 +9,7 @@ mod schema_tests;
 pub(crate) mod short;
 mod text;
 mod transport;
+mod trouble;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use runtime::Status;
 use units::{BitRate, Bytes};
 
 use super::text::{age, line, seconds, some};
-use super::{names, registration, transport};
+use super::{names, registration, transport, trouble};
 
 /// Returns the page.
 pub(super) fn render(status: &Status) -> String {
@@ -80,6 +80,9 @@ fn render_peer(page: &mut String, peer: &PeerStatus) {
     let place = peer.endpoint;
     let place = place.map_or_else(String::new, |place| format!(" at {place}"));
     line(page, &format!("{}{place}", peer.name), &state(peer));
+    if let Some(trouble) = trouble::describe(peer) {
+        line(page, "  trouble", &trouble);
+    }
     if let Some(registration) = registration::describe(&peer.registration) {
         line(page, "  registered", &registration);
     }

@@ -3,6 +3,7 @@
 mod binding;
 mod claim;
 mod ecn;
+mod notice;
 mod path;
 mod read;
 mod record;
@@ -13,6 +14,7 @@ mod write;
 pub use binding::BindingMessage;
 pub use claim::{ClaimMessage, ClaimRefusal};
 pub use ecn::EcnCounts;
+pub use notice::NoticeMessage;
 pub use path::PathMessage;
 pub use read::{AckRanges, Chunk, Chunks, Frame, MalformedFrame};
 pub use record::{RecordHead, RecordReader, RecordWriter, StreamBroken};

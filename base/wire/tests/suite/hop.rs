@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use wire::hop::{
     AckFields, BindingMessage, Chunk, ClaimMessage, ClaimRefusal, EcnCounts, Frame, FrameWriter,
-    MalformedFrame, PathMessage, ResolverMessage, Resolvers, expand,
+    MalformedFrame, NoticeMessage, PathMessage, ResolverMessage, Resolvers, expand,
 };
 use wire::packet::PacketBuffer;
 
@@ -100,6 +100,28 @@ fn the_documents_vectors_of_claims_hold() {
         assert_eq!(ClaimMessage::parse(&bytes[..bytes.len() - 1]), None);
         assert_eq!(ClaimMessage::parse(&[&bytes[..], &[0]].concat()), None);
     }
+}
+
+#[test]
+fn the_documents_vectors_of_notices_hold() {
+    let document = include_str!("../../../../docs/hop-frame.md");
+    for source in ["10.9.8.7", "fd00::7"] {
+        let name = format!("| foreign source {source} | `");
+        let line = document.lines().find_map(|line| line.strip_prefix(&name));
+        let bytes = hex(line.and_then(|rest| rest.split('`').next()).expect(&name));
+        let source = source.parse().expect("an address");
+        assert_eq!(NoticeMessage::foreign_source(source), bytes);
+        let told = NoticeMessage::ForeignSource(source);
+        assert_eq!(NoticeMessage::parse(&bytes), Some(told));
+        assert!(Frame::parse(&bytes).is_err(), "no frame has version 0");
+        assert_eq!(PathMessage::parse(&bytes), None);
+        assert_eq!(ClaimMessage::parse(&bytes), None);
+        for unknown in [&bytes[..bytes.len() - 1], &[&[8, 9], &bytes[2..]].concat()] {
+            let told = Some(NoticeMessage::Unknown);
+            assert_eq!(NoticeMessage::parse(unknown), told);
+        }
+    }
+    assert_eq!(NoticeMessage::parse(&[8]), None);
 }
 
 #[test]

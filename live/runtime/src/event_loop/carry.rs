@@ -6,26 +6,40 @@ use edges::bearer::DatagramBearer;
 use edges::clock;
 use edges::tun::PacketDevice;
 use hosts::{Event, EventKind, Input, Output};
+use units::Instant;
 use wire::capture::CaptureDirection;
 use wire::packet::Packet;
 
 use super::capture::take_copies;
 use super::fades::{FadeLine, FadeLog};
 use super::{EventLoop, Work};
-use crate::finder::Finder;
+use crate::finder::{Errand, Finder};
 use crate::host::DrivenHost;
 use crate::reloader::KeyClaim;
 use crate::sockets::Sockets;
 
 impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
-    /// Passes found addresses of peers to the host.
+    /// Notifies the host that its network has changed, and has its surroundings examined.
+    pub(super) fn link_up(&mut self, now: Instant) {
+        self.look();
+        self.tell(now, Input::LinkUp);
+    }
+
+    /// Has the surroundings of this host examined.
+    pub(super) fn look(&self) {
+        if let Some(finder) = &self.work.finder {
+            finder.send(Errand::Look);
+        }
+    }
+
+    /// Passes what was found out to the host.
     pub(super) fn take_found(&mut self) -> io::Result<()> {
         if let Some(finder) = &self.work.finder {
             finder.hear()?;
         }
-        while let Some((peer, at)) = self.work.finder.as_ref().and_then(Finder::poll_found) {
-            tracing::debug!(to = %at, "the gateway may be there now");
-            self.tell(clock::monotonic(), Input::Found { peer, at });
+        while let Some(input) = self.work.finder.as_ref().and_then(Finder::poll_found) {
+            tracing::debug!(?input, "found out");
+            self.tell(clock::monotonic(), input);
         }
         Ok(())
     }
@@ -63,7 +77,7 @@ fn drain<H: DrivenHost>(host: &mut H, device: &mut impl PacketDevice, work: &mut
             }
             Output::Seek { peer } => {
                 if let Some(finder) = &work.finder {
-                    finder.seek(peer);
+                    finder.send(Errand::Seek(peer));
                 }
             }
             Output::Claim { of, key } => work.claims.push(KeyClaim { of, key }),
@@ -98,7 +112,11 @@ fn log_event(event: &Event, fades: &mut FadeLog) {
     } else if let EventKind::FadeEnded { lasted, .. } = event.kind {
         fades.ended(now, peer, lasted)
     } else {
-        tracing::info!(peer, event = event.kind.name(), "{event}");
+        if let EventKind::Trouble(_) = event.kind {
+            tracing::warn!(peer, event = event.kind.name(), "{event}");
+        } else {
+            tracing::info!(peer, event = event.kind.name(), "{event}");
+        }
         None
     };
     line.iter().for_each(FadeLine::log);

@@ -75,7 +75,8 @@ impl Machine for Echo {
             | Input::Leave
             | Input::Admit { .. }
             | Input::ClaimRefused { .. }
-            | Input::Revoke(_)
+            | Input::Revoke(..)
+            | Input::Circumstance(..)
             | Input::Memory(_)
             | Input::System(_)
             | Input::Path { .. }

@@ -10,10 +10,12 @@ use edges::namespace::Namespace;
 use edges::netlink::{Netlink, NetworkWatch};
 use edges::tun::PacketDevice;
 use edges::wait::{Interest, Waiter};
+use hosts::Input;
 use runtime::control::Control;
 use runtime::supervisor::Supervisor;
-use runtime::{EventLoop, Finder, Ports, Status, Stopped};
+use runtime::{Errand, EventLoop, Finder, Ports, Status, Stopped};
 use units::{Duration, Instant};
+use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
 
 use crate::echo::{Echo, EchoStatus};
@@ -249,7 +251,14 @@ fn namespace() -> Option<Namespace> {
 #[test]
 fn a_search_that_takes_long_holds_nobody_up() {
     let (answer, answers) = std::sync::mpsc::channel();
-    let find = move || answers.recv().unwrap_or_default();
+    let find = move |errand| match errand {
+        Errand::Look => Vec::new(),
+        Errand::Seek(peer) => {
+            let places: Vec<HopAddress> = answers.recv().unwrap_or_default();
+            let found = places.into_iter().map(|at| Input::Found { peer, at });
+            found.collect()
+        }
+    };
     let finder = Finder::start(find).unwrap();
     with_loop(
         [100, 100],

@@ -1,7 +1,7 @@
 //! The peers of a host, which may change at any time. A change of one peer changes nothing for the others.
 
 use machine::Machine;
-use session::PublicKey;
+use session::{Decline, PublicKey};
 use split::{Mobile, Scope};
 use thiserror::Error;
 use units::{Bytes, Instant};
@@ -43,11 +43,14 @@ impl Host {
             .push_back(Output::Event(Event { peer: name, kind }));
     }
 
-    /// Removes the peer that has this key, if there is one: it is a stranger from now on.
-    pub(crate) fn revoke(&mut self, now: Instant, key: &PublicKey) {
+    /// Removes the peer that has this key, if there is one; who has the key gets this reason from now on.
+    pub(crate) fn revoke(&mut self, now: Instant, key: &PublicKey, reason: Decline) {
         if let Some(index) = self.index_with(key) {
             self.announce(index, EventKind::Revoked);
             self.remove(now, index);
+        }
+        if self.role == Role::Gateway {
+            self.endpoint.decline(*key, reason);
         }
     }
 

@@ -14,10 +14,15 @@ impl Host {
     /// Records that the network reports no process at this address. It may start again soon.
     pub(crate) fn port_refused(&mut self, now: Instant, at: HopAddress) {
         let there = |(_, peer): &(usize, &mut Peer)| peer.endpoint == Some(at);
-        for (_, peer) in self.peers.iter_mut().filter(there) {
+        let mut refused = Vec::new();
+        for (index, peer) in self.peers.iter_mut().filter(there) {
             peer.signs.refused = Some(now);
             // A gateway does not initiate and is refused: there is nothing to retry.
             let _ = self.endpoint.retry_soon(now, peer.id);
+            refused.push(index);
+        }
+        for index in refused {
+            self.log_trouble(now, index);
         }
     }
 

@@ -14,6 +14,7 @@ impl Host {
                 let peer = &mut self.peers[index];
                 peer.reach = peer.reach.refused(now);
                 self.link(now, index);
+                self.log_trouble(now, index);
             }
         }
     }

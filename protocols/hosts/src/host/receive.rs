@@ -4,7 +4,7 @@ use machine::Machine;
 use session::{DATA_HEADER_BYTES, PeerId, PublicKey, Received};
 use units::Instant;
 use wire::address::HopAddress;
-use wire::hop::{BindingMessage, ClaimMessage, PathMessage, ResolverMessage};
+use wire::hop::{BindingMessage, ClaimMessage, NoticeMessage, PathMessage, ResolverMessage};
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
@@ -19,6 +19,7 @@ enum Message {
     Claim(ClaimMessage),
     Binding(BindingMessage),
     Resolver(ResolverMessage),
+    Notice(NoticeMessage),
 }
 
 impl Message {
@@ -27,6 +28,7 @@ impl Message {
         claim
             .or_else(|| BindingMessage::parse(plaintext).map(Self::Binding))
             .or_else(|| ResolverMessage::parse(plaintext).map(Self::Resolver))
+            .or_else(|| NoticeMessage::parse(plaintext).map(Self::Notice))
     }
 }
 
@@ -95,23 +97,25 @@ impl Host {
         };
         buffer.advance(DATA_HEADER_BYTES);
         buffer.truncate(length);
-        let input = association::Input::Frame {
-            arrived,
-            frame: buffer,
-            ecn,
-        };
-        self.frame_arrived(now, index, length, input);
+        self.frame(now, index, arrived, ecn, buffer);
     }
 
-    fn frame_arrived(
+    /// Passes a frame of a peer to its association.
+    fn frame(
         &mut self,
         now: Instant,
         index: usize,
-        length: usize,
-        frame: association::Input,
+        arrived: Instant,
+        ecn: Ecn,
+        frame: PacketBuffer,
     ) {
-        self.lend(now, index, length);
-        self.peers[index].association.handle_input(now, frame);
+        self.lend(now, index, frame.len());
+        let input = association::Input::Frame {
+            arrived,
+            frame,
+            ecn,
+        };
+        self.peers[index].association.handle_input(now, input);
         self.forward(now, index);
     }
 
@@ -132,6 +136,7 @@ impl Host {
                 self.binding_message(now, index, arrival.from, message);
             }
             Some(Message::Resolver(message)) => self.resolver_message(now, index, message),
+            Some(Message::Notice(notice)) => self.noticed(now, index, notice),
             // A challenge follows a question from a new binding, and must not disturb its answer.
             None if arrival.message.is_some() => {}
             None => self.use_binding(now),

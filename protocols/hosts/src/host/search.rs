@@ -15,6 +15,9 @@ impl Host {
         if may_seek && peer.search.sent(now) {
             self.outputs.push_back(Output::Seek { peer: index });
         }
+        if self.role == Role::Mobile {
+            self.log_trouble(now, index);
+        }
     }
 
     /// Adds an address where a peer may be. Only a datagram from there proves it; so handshakes and probes of the

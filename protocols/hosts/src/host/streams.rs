@@ -66,7 +66,7 @@ impl Host {
         if let StreamNews::Arrived(id, addresses) = &news
             && (self.splitter.is_none() || self.is_foreign(peer, addresses))
         {
-            self.peers[peer].packets_refused += 1;
+            self.peers[peer].foreign.packets += 1;
             if self.role == Role::Mobile && self.splitter.is_some() {
                 let to = addresses.destination();
                 self.announce(peer, EventKind::ForeignRequest { to });

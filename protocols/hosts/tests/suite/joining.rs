@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use hosts::{
-    ClaimRefusal, EventKind, Host, Input, Joining, JoiningInput, JoiningOutput, Output, Peer, Role,
+    ClaimRefusal, Decline, EventKind, Host, Input, Joining, JoiningInput, JoiningOutput, Output,
+    Peer, Role,
 };
 use machine::{Machine, RandomStream, conformance};
 use session::{Invitation, PublicKey};
@@ -136,7 +137,8 @@ impl Net {
             public: key,
             ..build::peer("tablet", &[("10.9.0.2", 32)])
         };
-        self.gateway.handle_input(now, Input::Revoke(of));
+        self.gateway
+            .handle_input(now, Input::Revoke(of, Decline::Replaced));
         let peer = Box::new(peer);
         self.gateway
             .handle_input(now, Input::Admit { peer, scope: None });
@@ -242,7 +244,7 @@ fn who_was_not_invited_is_refused() {
     assert_eq!(net.claims, []);
 }
 
-/// The line was used before: the derived key is a stranger's.
+/// The line was used long ago: the derived key is a stranger's.
 #[test]
 fn a_used_line_gets_no_answer() {
     let mut net = Net::new(4, 0, Store::Works);
@@ -251,6 +253,36 @@ fn a_used_line_gets_no_answer() {
     net.gateway.handle_input(Instant::ZERO, Input::Wall(WALL));
     net.run();
     assert_eq!(net.results, []);
+}
+
+/// A gateway that remembers the line says so; one that has taken this very host's claim before is joined.
+#[test]
+fn a_line_that_counts_no_more_is_named() {
+    let invited = invitation().key().public_key();
+    for reason in [Decline::Replaced, Decline::Expired, Decline::Revoked] {
+        for knows_own in [false, true] {
+            let mut net = Net::new(8, 0, Store::Works);
+            let tablet = Peer {
+                public: build::private_key("tablet").public_key(),
+                ..build::peer("tablet", &[])
+            };
+            let peers = if knows_own { vec![tablet] } else { Vec::new() };
+            let config = build::config(Role::Gateway, "gateway", peers);
+            net.gateway = build::host(config, build::entropy(8, "gateway"));
+            net.gateway.handle_input(Instant::ZERO, Input::Wall(WALL));
+            let revoked = Input::Revoke(invited, reason);
+            net.gateway.handle_input(Instant::ZERO, revoked);
+            net.run();
+            let joins = knows_own && reason == Decline::Replaced;
+            let expected = if joins {
+                JoiningOutput::Joined(place("10.0.0.1:5000"))
+            } else {
+                JoiningOutput::Declined(reason)
+            };
+            assert_eq!(net.results, [expected]);
+            assert!(net.clock.now <= Instant::from_millis(2_200));
+        }
+    }
 }
 
 /// Each claim costs the driver a write to a disk.

@@ -39,6 +39,7 @@ mod streams;
 mod support;
 mod tap;
 mod tcp;
+mod troubles;
 mod verdicts;
 mod way_back;
 mod window;

@@ -2,6 +2,7 @@
 
 use hosts::{Host, Input, PeerSummary, Role};
 use machine::Machine;
+use session::Decline;
 use units::{Duration, Instant};
 
 use crate::support::build;
@@ -21,7 +22,7 @@ fn gateway() -> Host {
     // Numbers of peers that have gone stay free.
     for number in [0, 15, 16, 127, 128, 3_999] {
         let key = build::private_key(&format!("mobile-{number}")).public_key();
-        gateway.handle_input(NOW, Input::Revoke(key));
+        gateway.handle_input(NOW, Input::Revoke(key, Decline::Revoked));
     }
     gateway
 }

@@ -16,8 +16,8 @@ fn pair() -> Pair {
     pair
 }
 
-fn times(pair: &Pair, host: usize, wanted: EventKind) -> usize {
-    let is_it = |(_, at, kind): &&(_, usize, EventKind)| *at == host && *kind == wanted;
+fn times(pair: &Pair, host: usize, wanted: &EventKind) -> usize {
+    let is_it = |(_, at, kind): &&(_, usize, EventKind)| *at == host && kind == wanted;
     pair.events.iter().filter(is_it).count()
 }
 
@@ -57,7 +57,7 @@ fn a_mobile_that_leaves_takes_nothing_more() {
         (status.hop.queued, status.hop.held),
         (Bytes::ZERO, Bytes::ZERO)
     );
-    assert_eq!(times(&pair, GATEWAY, EventKind::Left), 1);
+    assert_eq!(times(&pair, GATEWAY, &EventKind::Left), 1);
 
     // The next life begins anew, and what its former one said last does not count any more.
     pair.restart(MOBILE);
@@ -67,7 +67,7 @@ fn a_mobile_that_leaves_takes_nothing_more() {
         assert_eq!(*to, GATEWAY);
         pair.inject(GATEWAY, from, datagram);
     }
-    assert_eq!(times(&pair, GATEWAY, EventKind::Left), 1);
+    assert_eq!(times(&pair, GATEWAY, &EventKind::Left), 1);
     pair.add(Traffic::bulk(2));
     pair.run_for(SECOND * 5);
     assert!(pair.received(2).payload > 9_000_000);
@@ -86,7 +86,7 @@ fn a_mobile_that_falls_silent_expires() {
     pair.run_for(SECOND * 300);
     let state = pair.status(GATEWAY).registration;
     assert!(matches!(state, Registration::Expired { .. }), "{state:?}");
-    assert_eq!(times(&pair, GATEWAY, EventKind::Left), 0);
+    assert_eq!(times(&pair, GATEWAY, &EventKind::Left), 0);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_gateway_that_leaves_is_asked_for_anew() {
     let mut pair = pair();
     pair.input(GATEWAY, Input::Leave);
     pair.run_for(Duration::from_millis(50));
-    assert_eq!(times(&pair, MOBILE, EventKind::Left), 1);
+    assert_eq!(times(&pair, MOBILE, &EventKind::Left), 1);
     pair.restart(GATEWAY);
     pair.run_for(SECOND * 3);
     assert!(pair.status(MOBILE).keys_age.is_some());

@@ -193,7 +193,7 @@ fn the_gateway_says_where_a_mobile_has_gone() {
         .iter()
         .filter(|(at, host, _)| (*at >= start) && *host == GATEWAY)
         .filter(|(_, _, kind)| matches!(kind, EventKind::Moved { .. }))
-        .map(|(_, _, kind)| *kind)
+        .map(|(_, _, kind)| kind.clone())
         .collect();
     assert_eq!(moved, [elsewhere, back].map(|to| EventKind::Moved { to }));
 }

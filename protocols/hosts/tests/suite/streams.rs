@@ -235,7 +235,7 @@ fn a_gateway_cannot_name_the_loopback_interface_of_a_mobile_host() {
     let to = ends.destination;
     let told = EventKind::ForeignRequest { to };
     let mut events = load.pair.events.iter();
-    assert!(events.any(|(_, host, kind)| (*host, *kind) == (MOBILE, told)));
+    assert!(events.any(|(_, host, kind)| (*host, kind) == (MOBILE, &told)));
 }
 
 /// A host that starts anew knows none of the connections, so the other end resets them.

@@ -144,7 +144,7 @@ fn what_one_end_does_not_know_is_not_done() {
         let mut pair = on_terms([TcpTerms::Choose(TcpMethod::Arq), TcpTerms::Choose(chosen)]);
         assert_eq!(methods(&pair), [TcpMethod::Arq; 2]);
         let refusals = pair.events.iter().filter(|(_, host, kind)| {
-            (*host, *kind) == (GATEWAY, EventKind::TcpRefused { chosen })
+            (*host, kind) == (GATEWAY, &EventKind::TcpRefused { chosen })
         });
         assert_eq!(refusals.count(), 1);
         assert_eq!(transfer(&mut pair, GATEWAY, &kernel(true)), 0);

@@ -4,6 +4,7 @@ mod allocation;
 mod common;
 mod contract;
 mod cookie;
+mod declined;
 mod farewell;
 mod hostile;
 mod invitations;

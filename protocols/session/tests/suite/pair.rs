@@ -29,7 +29,9 @@ fn last_epoch(world: &World, host: usize) -> (u64, bool) {
             Event::Left { .. }
             | Event::Expired { .. }
             | Event::KeyShared { .. }
-            | Event::StampRefused { .. } => None,
+            | Event::StampRefused { .. }
+            | Event::Declined { .. }
+            | Event::OtherVersion { .. } => None,
         });
     found.expect("a session was established")
 }

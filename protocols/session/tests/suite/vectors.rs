@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 
 use session::{
-    Config, DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, KEY_BYTES, Limits, Output,
+    Config, DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Decline, Endpoint, KEY_BYTES, Limits, Output,
     PeerConfig, PresharedKey, PrivateKey, Received, Role,
 };
 use units::Instant;
+
+use crate::declined::keyed;
 
 const DOCUMENT: &str = include_str!("../../../../docs/session.md");
 
@@ -103,4 +105,42 @@ fn the_document_shows_what_the_code_sends() {
         "docs/session.md lacks:\n{}",
         texts.concat()
     );
+}
+
+#[test]
+fn the_document_shows_what_a_former_key_and_another_version_are_told() {
+    let mut mobile = host(0xa1, 0x01);
+    let mut gateway = host(0xb1, 0x11);
+    let to_gateway = PeerConfig {
+        public_key: gateway.public_key(),
+        preshared_key: None,
+        role: Role::Initiator,
+        features: 0,
+    };
+    let peer = mobile.add_peer(to_gateway).unwrap();
+    gateway.decline(mobile.public_key(), Decline::Revoked);
+    mobile.connect(Instant::ZERO, peer).unwrap();
+    let initiation = next_datagram(&mut mobile);
+    let told = |received: Received<'_>| match received {
+        Received::Reply(reply) => reply.to_vec(),
+        other => panic!("{other:?}"),
+    };
+    let declined = told(gateway.handle_datagram(Instant::ZERO, &mut initiation.clone()));
+    // Nothing but type and macs is read of another version.
+    let mut later = [0; 160];
+    (later[0], later[1]) = (1, 9);
+    let mac1 = keyed(*b"mac1----", &gateway, &later[..128]);
+    later[128..144].copy_from_slice(&mac1);
+    let version = told(gateway.handle_datagram(Instant::ZERO, &mut later));
+    let texts = [
+        hexadecimal("declined", &declined),
+        hexadecimal("version reply", &version),
+    ];
+    for text in &texts {
+        assert!(
+            DOCUMENT.contains(text),
+            "docs/session.md lacks:\n{}",
+            texts.concat()
+        );
+    }
 }

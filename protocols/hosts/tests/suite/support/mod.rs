@@ -466,7 +466,11 @@ impl Pair {
             if !self.trouble.runs(host, self.now) {
                 continue;
             }
-            let status = self.status(host);
+            // A gateway that has revoked its peer has none.
+            let peers = self.hosts[host].status(self.now).peers;
+            let Some(status) = peers.first() else {
+                continue;
+            };
             let mut room = BACKLOG.get().saturating_sub(status.hop.queued.get());
             let mine = |traffic: &Traffic| traffic.from == host;
             while status.keys_age.is_some() && room > 0 && self.traffic.iter().any(mine) {
