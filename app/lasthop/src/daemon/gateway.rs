@@ -23,7 +23,7 @@ use super::dns::Offer;
 use super::peer::{peer, prefixes};
 use super::reload::Present;
 use super::router_advertisements::{FORWARDING as FORWARDING_IPV6, forward_ipv6};
-use super::{Daemon, bearer, prepare, split};
+use super::{Daemon, MobilePlan, bearer, prepare, split};
 use crate::config::Source;
 use crate::config::caps::Caps;
 use crate::config::gateway::{self as config, GatewayConfig};
@@ -118,9 +118,7 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
         split,
         // The signals show when a mobile host is reachable, and so perhaps where its owner is.
         audience: Audience::Owner,
-        detour: None,
-        names: None,
-        lookout: None,
+        mobile: MobilePlan::default(),
         former,
         user: config.user,
         reload,

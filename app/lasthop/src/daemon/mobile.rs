@@ -18,7 +18,7 @@ use super::names;
 use super::peer::{peer, prefixes};
 use super::reload::Present;
 use super::wiring::Wiring;
-use super::{Daemon, bearer, prepare};
+use super::{Daemon, MobilePlan, bearer, prepare};
 use crate::config::Source;
 use crate::config::carrier::Endpoint;
 use crate::config::mobile::{Fallback, MobileConfig};
@@ -62,12 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let splits = edges::nft::is_installed();
     let fallback = config.fallback();
     let state_dir = source.file(&config.state_dir);
-    let names = names::Plan {
-        dns: config.dns.clone(),
-        takes_all: config.routes == Routes::Default,
-        keeps: fallback == Fallback::Block,
-        state_dir: state_dir.clone(),
-    };
+    let names = names_plan(&config, state_dir.clone());
     let gateway = hosts::Peer {
         endpoint: Some(endpoint),
         resolver: names.terms(),
@@ -108,20 +103,32 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         bearer,
         tun: config.tun,
         state_dir,
-        detour: wiring.detour(),
+        mobile: MobilePlan {
+            detour: wiring.detour(),
+            names: Some(names),
+            lookout: Some(Lookout::new(
+                places(&endpoints, kind_of(endpoint), &inside),
+                wiring.own.clone(),
+            )),
+        },
         reload: Present::mobile(source),
         split: splits.then(|| wiring.split(config.split)),
         // The signals contain only what any user can observe by sending packets.
         audience: Audience::Everyone,
-        lookout: Some(Lookout::new(
-            places(&endpoints, kind_of(endpoint), &inside),
-            wiring.own.clone(),
-        )),
-        names: Some(names),
         former: Vec::new(),
         user: config.user,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
+}
+
+/// Returns what the mobile host does with the resolver of its system.
+fn names_plan(config: &MobileConfig, state_dir: PathBuf) -> names::Plan {
+    names::Plan {
+        dns: config.dns.clone(),
+        takes_all: config.routes == Routes::Default,
+        keeps: config.fallback() == Fallback::Block,
+        state_dir,
+    }
 }
 
 /// Returns the gateway as a peer, whose address is not known; `splits` is true if TCP may be split.

@@ -61,18 +61,25 @@ struct Daemon {
     split: Option<split::Plan>,
     /// Users that may receive the signals of fades and hand-offs.
     audience: Audience,
-    /// Way around the hop, if flows may take it while the hop is down.
-    detour: Option<Detour>,
-    /// What it does with the resolver of this host.
-    names: Option<names::Plan>,
-    /// The surroundings of a mobile host.
-    lookout: Option<Lookout>,
+    /// What only a mobile host does.
+    mobile: MobilePlan,
     /// Keys that mobile hosts of a gateway had, and why they count no more.
     former: Vec<(PublicKey, Decline)>,
     /// Name or number of the user that it becomes, if not the usual one.
     user: Option<String>,
     /// The configuration, which is read again on demand.
     reload: reload::Present,
+}
+
+/// What only a mobile host does.
+#[derive(Default)]
+struct MobilePlan {
+    /// Way around the hop, if flows may take it while the hop is down.
+    detour: Option<Detour>,
+    /// What it does with the resolver of this host.
+    names: Option<names::Plan>,
+    /// What it looks for in its surroundings.
+    lookout: Option<Lookout>,
 }
 
 /// Starts the log, and protects memory from dumps; called before any secret is read.
@@ -99,7 +106,8 @@ impl Daemon {
             ..self.host
         };
         let (host, twin) = make_host(config)?;
-        let resolves_names = self.lookout.as_ref().is_some_and(Lookout::resolves_names);
+        let mobile = self.mobile;
+        let resolves_names = mobile.lookout.as_ref().is_some_and(Lookout::resolves_names);
         let needs = Needs::of(self.user.as_deref(), self.split.as_ref(), resolves_names)?;
         // From here on a signal waits for the event loop, so nothing is left half done.
         let signals = Signals::catch().map_err(Failure::setting)?;
@@ -121,16 +129,16 @@ impl Daemon {
         let here = bearer.local_address();
         let supervisor = supervisor()?;
         let sockets = vec![socket.clone(), socket.with_extension(signals::ENDING)];
-        let may_leave = self.detour.is_some();
+        let may_leave = mobile.detour.is_some();
         let duties = Duties {
             sockets,
             splitting: splitting.as_ref(),
-            detour: self.detour,
+            detour: mobile.detour,
             source: self.reload.source(),
             link: &link,
         };
         let keeper = Keeper::start(undo, duties)?;
-        let names = self.names.map(|plan| plan.open(&self.name, &link));
+        let names = mobile.names.map(|plan| plan.open(&self.name, &link));
         needs.drop_others()?;
         detach_log()?;
         let start = |opened: split::Opened| opened.start(keeper.divert());
@@ -141,7 +149,7 @@ impl Daemon {
             announcer: Some(announcer),
             supervisor,
             sockets: splitting.map(start).transpose()?,
-            finder: lookout::start(self.lookout, &link)?,
+            finder: lookout::start(mobile.lookout, &link)?,
             detour: may_leave.then(|| turner(keeper.clone())).transpose()?,
             names: names.map(names::Opened::start).transpose()?,
             reloader: Some(self.reload.start(keeper.clone())?),
@@ -152,14 +160,24 @@ impl Daemon {
             self.name,
             socket.display()
         );
-        match twin {
-            None => drive(&self.name, told(host, &self.former), ports, keeper).map(drop),
-            Some(twin) => {
-                let host = told(Recorder::new(host), &self.former);
-                twin.compare(&drive(&self.name, host, ports, keeper)?)
-            }
-        }
+        run_host(&self.name, host, twin, &self.former, ports, keeper)
     }
+}
+
+/// Runs the host, after it was told which keys count no more, and compares it with its twin at the end.
+fn run_host(
+    name: &str,
+    host: Host,
+    twin: Option<Twin>,
+    former: &[(PublicKey, Decline)],
+    ports: Ports<TunDevice, Bearer>,
+    keeper: Keeper,
+) -> Result<(), Failure> {
+    let Some(twin) = twin else {
+        return drive(name, told(host, former), ports, keeper).map(drop);
+    };
+    let host = told(Recorder::new(host), former);
+    twin.compare(&drive(name, host, ports, keeper)?)
 }
 
 fn names_of(peers: &[hosts::Peer]) -> Vec<String> {

@@ -116,12 +116,12 @@ fn the_documents_vectors_of_notices_hold() {
         assert!(Frame::parse(&bytes).is_err(), "no frame has version 0");
         assert_eq!(PathMessage::parse(&bytes), None);
         assert_eq!(ClaimMessage::parse(&bytes), None);
-        for unknown in [&bytes[..bytes.len() - 1], &[&[8, 9], &bytes[2..]].concat()] {
+        for unknown in [&bytes[..bytes.len() - 1], &[&[10, 9], &bytes[2..]].concat()] {
             let told = Some(NoticeMessage::Unknown);
             assert_eq!(NoticeMessage::parse(unknown), told);
         }
     }
-    assert_eq!(NoticeMessage::parse(&[8]), None);
+    assert_eq!(NoticeMessage::parse(&[10]), None);
 }
 
 #[test]

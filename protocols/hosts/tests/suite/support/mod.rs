@@ -485,17 +485,6 @@ impl Pair {
         }
     }
 
-    fn request(&mut self) {
-        if let Some((up, _, next)) = &mut self.requests
-            && *next <= self.now
-        {
-            *next += Duration::from_millis(100);
-            let packet = up.packet(200);
-            self.waiting.push_back(self.now);
-            self.input(MOBILE, Input::Packet(packet));
-        }
-    }
-
     /// Stops the bulk flows.
     pub(crate) fn stop(&mut self) {
         self.traffic.clear();

@@ -1,6 +1,10 @@
 //! The traffic of the applications.
 
+use hosts::Input;
+use units::Duration;
 use wire::packet::{Checksum, Packet, PacketBuffer};
+
+use super::{MOBILE, Pair};
 
 /// Bytes of payload in a bulk packet.
 const PAYLOAD: usize = 1_428;
@@ -131,4 +135,18 @@ fn tcp_of(packet: &Packet) -> &[u8] {
 pub(crate) fn port_of(packet: &Packet) -> u16 {
     let tcp = tcp_of(packet);
     u16::from_be_bytes([tcp[2], tcp[3]])
+}
+
+impl Pair {
+    /// Sends the next request of the mobile host, if it is due.
+    pub(super) fn request(&mut self) {
+        if let Some((up, _, next)) = &mut self.requests
+            && *next <= self.now
+        {
+            *next += Duration::from_millis(100);
+            let packet = up.packet(200);
+            self.waiting.push_back(self.now);
+            self.input(MOBILE, Input::Packet(packet));
+        }
+    }
 }
