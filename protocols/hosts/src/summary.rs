@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::Instant;
 
 use crate::host::Host;
-use crate::{LimitedBy, PeerStatus, Registration, Role, Status};
+use crate::{LimitedBy, PeerStatus, Registration, Role, Status, Trouble};
 
 /// Largest number of peers in a page of the whole status: 16 of at most 8 KiB each.
 const STATUS_PAGE: usize = 16;
@@ -54,6 +54,8 @@ pub struct PeerSummary {
     pub faded_ms: u64,
     /// Its share of the recent airtime in percent, if it shares an air with others.
     pub airtime_percent: Option<u64>,
+    /// What keeps this host from it, if anything is known to.
+    pub trouble: Option<Trouble>,
 }
 
 impl PeerSummary {
@@ -77,6 +79,7 @@ impl PeerSummary {
                 .air
                 .as_ref()
                 .map(|air| (air.airtime_share.as_f64() * 100.0).round() as u64),
+            trouble: peer.trouble.clone(),
         }
     }
 }

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use hosts::{PeerSummary, Role};
 use runtime::Summary;
 
-use super::names;
 use super::short::{self, Condition};
 use super::text::age;
+use super::{names, trouble};
 
 /// Widths of the columns; with two spaces between them, a line has at most 100 characters.
 const WIDTHS: [usize; 7] = [13, 18, 11, 11, 16, 11, 8];
@@ -58,13 +58,18 @@ pub(super) fn render(summary: &Summary, has_colours: bool) -> String {
             None => page.push_str(&line),
         }
     }
+    // Writing to a string cannot fail.
+    for peer in &host.peers {
+        if let Some(trouble) = &peer.trouble {
+            let _ = writeln!(page, "{}: {}", peer.name, trouble::words(trouble));
+        }
+    }
     if let Some(warning) = summary.names.as_ref().and_then(names::warning) {
         page.push_str(&warning);
         page.push('\n');
     }
     if has_unknown {
         let unknown = short::UNKNOWN;
-        // Writing to a string cannot fail.
         let _ = writeln!(page, "{unknown} = not measured yet");
     }
     page
@@ -143,6 +148,10 @@ mod tests {
         other.limited_by = LimitedBy::PeerGone;
         other.registration = hosts::Registration::Unknown;
         (other.recent, other.round_trip_us) = (association::RecentTraffic::default(), None);
+        other.trouble = Some(hosts::Trouble {
+            code: hosts::TroubleCode::Silent,
+            words: "it does not answer".into(),
+        });
         peers.push(other);
         let expected = "\
 lasthop 0.1.0 gateway, up 13 s; 2 of 3 mobile hosts connected
@@ -150,6 +159,7 @@ peer           state                     to it      from it  limited by        l
 m1             connected 13 s          0 bit/s  1.21 Mbit/s  nothing                11.0 %   45.0 ms
 m2             in a fade 3 s       5.73 Mbit/s  22.4 kbit/s  the air                 4.6 %   45.8 ms
 tablet7        never connected         0 bit/s      0 bit/s  not heard                   -         -
+tablet7: it does not answer (silent)
 - = not measured yet
 ";
         assert_eq!(render(&summary, false), expected);

@@ -80,8 +80,8 @@ fn render_peer(page: &mut String, peer: &PeerStatus) {
     let place = peer.endpoint;
     let place = place.map_or_else(String::new, |place| format!(" at {place}"));
     line(page, &format!("{}{place}", peer.name), &state(peer));
-    if let Some(trouble) = trouble::describe(peer) {
-        line(page, "  trouble", &trouble);
+    if let Some(trouble) = &peer.trouble {
+        line(page, "  trouble", &trouble::words(trouble));
     }
     if let Some(registration) = registration::describe(&peer.registration) {
         line(page, "  registered", &registration);

@@ -1,9 +1,8 @@
-//! The line of a status that says why a hop is not connected.
+//! The part of a status that says why a hop is not connected.
 
-use hosts::PeerStatus;
+use hosts::Trouble;
 
-/// Describes what keeps this host from the peer, if anything does.
-pub(crate) fn describe(peer: &PeerStatus) -> Option<String> {
-    let trouble = peer.trouble.as_ref()?;
-    Some(format!("{} ({})", trouble.words, trouble.code))
+/// Describes what keeps this host from a peer.
+pub(super) fn words(trouble: &Trouble) -> String {
+    format!("{} ({})", trouble.words, trouble.code)
 }

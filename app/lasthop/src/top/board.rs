@@ -195,6 +195,7 @@ pub(super) mod tests {
             fades: 0,
             faded_ms: 0,
             airtime_percent: None,
+            trouble: None,
         }
     }
 
