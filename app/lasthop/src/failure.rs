@@ -4,6 +4,7 @@ use std::fmt;
 use std::process::ExitCode;
 
 use crate::log;
+use crate::secrets::hide;
 
 /// Exit code of a program that Ctrl-C ended, as shells expect it.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -12,7 +13,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// does not run.
 pub(crate) const NOT_CONNECTED: u8 = 3;
 
-/// The error with which a command ends: the problem, its place, and a remedy.
+/// The error with which a command ends: the problem, its place, and a remedy. It shows no secrets, whatever it repeats.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
@@ -24,7 +25,7 @@ impl Failure {
     /// contains the remedy.
     pub(crate) fn setting(message: impl fmt::Display) -> Self {
         Self {
-            message: message.to_string(),
+            message: hide(&message.to_string()).into_owned(),
             code: 2,
         }
     }
@@ -32,23 +33,26 @@ impl Failure {
     /// Creates an error that occurred while the command ran; exit code 1.
     pub(crate) fn broken(message: impl fmt::Display) -> Self {
         Self {
-            message: message.to_string(),
+            message: hide(&message.to_string()).into_owned(),
             code: 1,
         }
     }
 
     /// Creates the end of a command whose output has shown that there is no connection; exit code [`NOT_CONNECTED`].
     pub(crate) fn not_connected() -> Self {
-        Self {
-            message: String::new(),
-            code: NOT_CONNECTED,
-        }
+        Self::quiet(NOT_CONNECTED)
+    }
+
+    /// Creates an exit code without a message: the output has said it.
+    pub(crate) fn quiet(code: u8) -> Self {
+        let message = String::new();
+        Self { message, code }
     }
 
     /// Creates the end by the user's interruption; exit code [`INTERRUPTED`].
     pub(crate) fn interrupted(message: impl fmt::Display) -> Self {
         Self {
-            message: message.to_string(),
+            message: hide(&message.to_string()).into_owned(),
             code: INTERRUPTED,
         }
     }

@@ -26,6 +26,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::failure::Failure;
+use crate::secrets::hide;
 use format::Format;
 use queue::Queue;
 use repeats::Repeats;
@@ -114,8 +115,9 @@ pub(crate) fn finish(line: Option<&str>) {
     }
 }
 
-/// Writes one line, without its end.
+/// Writes one line, without its end and without secrets.
 fn write(line: &str) {
+    let line = hide(line);
     match QUEUE.get() {
         Some(queue) => queue.push(format!("{line}\n").into_bytes()),
         // Without a reader there is nothing left to do.

@@ -13,6 +13,7 @@ mod client;
 mod config;
 mod daemon;
 mod demo;
+mod doctor;
 mod emulate;
 mod entropy;
 mod failure;
@@ -31,6 +32,7 @@ mod mount;
 mod nfs;
 mod peers;
 mod reload;
+mod secrets;
 mod service;
 mod signals;
 mod state;
@@ -39,6 +41,7 @@ mod top;
 mod up;
 mod web;
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -58,6 +61,7 @@ Examples:
   lasthop status                             the state of the hop, at either end
   lasthop top                                the same each second, with the fades of the last minute
   lasthop web                                metrics for Prometheus, and a live page, of a daemon
+  lasthop doctor                             what keeps the hop from working well, with remedies
   lasthop signals                            fades and hand-offs as they happen
   lasthop capture hop.pcapng                 packets and frames of a daemon, for Wireshark
   lasthop emulate --link l2-b80              a fading link between two interfaces
@@ -84,6 +88,7 @@ enum Command {
     Leave(join::LeaveArguments),
     Mobile(daemon::MobileArguments),
     Demo(demo::Arguments),
+    Doctor(doctor::Arguments),
     Emulate(emulate::Arguments),
     Keygen(keygen::Arguments),
     Lab(lab::Arguments),
@@ -120,11 +125,23 @@ fn command_line() -> clap::Command {
     Arguments::command()
 }
 
+/// Ends this process for an error in its arguments, which is shown without secrets: it repeats what was typed.
+fn refuse(error: &clap::Error) -> ! {
+    let text = error.render().to_string();
+    match secrets::hide(&text) {
+        Cow::Borrowed(_) => error.exit(),
+        Cow::Owned(text) => {
+            eprint!("{text}");
+            std::process::exit(error.exit_code());
+        }
+    }
+}
+
 /// Returns the command in the arguments of this process. Help, and errors, end it.
 fn parse() -> Command {
-    let command = help::fit(command_line(), help::width());
-    let parsed = Arguments::from_arg_matches(&command.get_matches());
-    parsed.unwrap_or_else(|error| error.exit()).command
+    let matches = help::fit(command_line(), help::width()).try_get_matches();
+    let parsed = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+    parsed.unwrap_or_else(|error| refuse(&error)).command
 }
 
 fn main() -> ExitCode {
@@ -152,6 +169,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Gateway(arguments) => daemon::run_gateway(&arguments),
         Command::Mobile(arguments) => daemon::run_mobile(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Emulate(arguments) => emulate::run(&arguments),
         Command::Keygen(arguments) => keygen::run(&arguments),
         Command::Lab(arguments) => lab::run(&arguments),

@@ -194,6 +194,19 @@ pub fn is_installed() -> bool {
     find_nft(std::env::var_os("PATH")).is_some()
 }
 
+/// Returns all tables of this network namespace as JSON, without the elements of sets; `None` if `nft` is missing or
+/// may not list them.
+pub fn list_ruleset() -> Option<String> {
+    let program = find_nft(std::env::var_os("PATH"))?;
+    let mut command = Command::new(program);
+    command.args(["-j", "-t", "list", "ruleset"]);
+    let output = command.stdin(Stdio::null()).output().ok()?;
+    output
+        .status
+        .success()
+        .then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 /// Returns the name of a link, if it is allowed in a rule.
 pub(crate) fn link_in_rule(link: &str) -> Result<&str, NftError> {
     let sound = |b: u8| b.is_ascii_graphic() && !b"\"\\*{};".contains(&b);

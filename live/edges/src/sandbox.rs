@@ -60,6 +60,15 @@ pub fn confine_files(files: &Files<'_>) -> io::Result<bool> {
     Ok(status.ruleset == RulesetStatus::FullyEnforced)
 }
 
+/// Returns true if this kernel has Landlock, and it is on.
+pub fn has_landlock() -> bool {
+    // The flag asks for the version of Landlock alone (LANDLOCK_CREATE_RULESET_VERSION).
+    let (none, flags) = (std::ptr::null::<libc::c_void>(), 1_u32);
+    // SAFETY: with this flag the call reads no memory, and creates nothing.
+    let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0_usize, flags) };
+    version >= 1
+}
+
 /// Confines the calling thread, and all threads that it starts from now on, to the system calls of a daemon's loop;
 /// others fail with `EPERM`. Returns false if there is no filter for this processor.
 ///

@@ -96,6 +96,13 @@ impl UdpOptions {
     }
 }
 
+/// Returns true if this kernel sends several UDP datagrams at once (`UDP_SEGMENT`).
+pub fn has_segmentation() -> bool {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP));
+    let state = socket.and_then(|socket| UdpSocketState::new((&socket).into()));
+    state.is_ok_and(|state| state.max_gso_segments() > 1)
+}
+
 /// A socket with the state of batches, bound.
 struct Port {
     socket: Socket,

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::coded_text::{self, CodedTextError};
 use crate::entropy::{Entropy, draw};
-use crate::key_text::KEY_BYTES;
+use crate::key_text::{KEY_BYTES, KeyKind};
 use crate::keys::{PrivateKey, PublicKey};
 
 const PREFIX: &str = "lasthop-join1-";
@@ -48,6 +48,11 @@ pub enum InvitationError {
         "this is not a join line: it begins with {PREFIX}; copy what `lasthop invite` printed on the gateway"
     )]
     NoPrefix,
+    /// The text is a key.
+    #[error(
+        "this is a {0}, not a join line, which begins with {PREFIX}; copy what `lasthop invite` printed on the gateway"
+    )]
+    Key(KeyKind),
     /// A character is not in the alphabet.
     #[error(
         "symbol {position} after {PREFIX} is no digit and no letter of a join line; copy all of it again"
@@ -132,7 +137,10 @@ impl Invitation {
     /// Reads a line. Spaces around it are ignored.
     pub fn parse(text: &str) -> Result<Self, InvitationError> {
         let text = text.trim();
-        let symbols = text.strip_prefix(PREFIX).ok_or(InvitationError::NoPrefix)?;
+        let symbols = text.strip_prefix(PREFIX).ok_or_else(|| {
+            let kind = KeyKind::of(text);
+            kind.map_or(InvitationError::NoPrefix, InvitationError::Key)
+        })?;
         if text.len() > LONGEST {
             return Err(InvitationError::Checksum);
         }

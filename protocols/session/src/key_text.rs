@@ -28,6 +28,13 @@ pub enum KeyKind {
 impl KeyKind {
     const ALL: [Self; 3] = [Self::Private, Self::Public, Self::Preshared];
 
+    /// Returns the kind of a text by its prefix.
+    pub(crate) fn of(text: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| text.starts_with(kind.prefix()))
+    }
+
     /// Returns the prefix of keys of this kind.
     pub const fn prefix(self) -> &'static str {
         match self {
@@ -100,9 +107,7 @@ pub(crate) fn read(
     text: &str,
 ) -> Result<Zeroizing<[u8; KEY_BYTES]>, ParseKeyError> {
     let text = text.trim();
-    let of_text = KeyKind::ALL
-        .into_iter()
-        .find(|kind| text.starts_with(kind.prefix()));
+    let of_text = KeyKind::of(text);
     let wanted = if planted::is(Bug::AnyKindIsTaken) {
         of_text.unwrap_or(wanted)
     } else {

@@ -109,6 +109,14 @@ impl Endpoint {
         matches!(self, Self::Ethernet(_))
     }
 
+    /// Returns it as it was written, if it is reached by UDP.
+    pub(crate) fn text(&self) -> Option<String> {
+        match self {
+            Self::Udp(remote) => Some(remote.text().into()),
+            Self::Ethernet(_) => None,
+        }
+    }
+
     /// Returns its name and port, if it is known by a name.
     pub(crate) fn name(&self) -> Option<(String, u16)> {
         match self {

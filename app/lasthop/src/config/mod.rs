@@ -10,6 +10,8 @@ pub(crate) mod split;
 pub(crate) mod values;
 
 #[cfg(test)]
+mod secret_tests;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
@@ -25,6 +27,7 @@ use units::Bytes;
 
 use crate::failure::Failure;
 use crate::key_file;
+use crate::secrets::hide;
 use crate::state::FormerKeys;
 use crate::status::ENDING;
 
@@ -209,18 +212,15 @@ impl Source {
         let start = before.rfind('\n').map_or(0, |place| place + 1);
         let line = self.text[start..].lines().next().unwrap_or_default();
         let column = before[start..].chars().count() + 1;
-        let meant = self
-            .text
-            .get(span)
-            .unwrap_or_default()
-            .lines()
-            .next()
-            .unwrap_or_default();
+        let meant = self.text.get(span).unwrap_or_default();
+        let meant = hide(meant.lines().next().unwrap_or_default());
         let margin = " ".repeat(number.to_string().len());
+        // The mark stands below the line as it is shown.
         let (indent, mark) = (
-            " ".repeat(column - 1),
+            " ".repeat(hide(&before[start..]).chars().count()),
             "^".repeat(meant.chars().count().max(1)),
         );
+        let line = hide(line);
         Failure::setting(format!(
             "{path}:{number}:{column}: {what}\n {number} | {line}\n {margin} | {indent}{mark}"
         ))

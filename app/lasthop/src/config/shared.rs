@@ -62,6 +62,13 @@ pub(crate) struct Hop {
 }
 
 impl Hop {
+    /// Returns true if frames cross in UDP datagrams.
+    pub(crate) fn is_udp(&self) -> bool {
+        self.bearer
+            .as_ref()
+            .is_none_or(|kind| *kind.get_ref() == Kind::Udp)
+    }
+
     /// Returns the bearer.
     pub(crate) fn carrier(&self, source: &Source) -> Result<Carrier, Failure> {
         let choice = Choice {

@@ -27,7 +27,7 @@ use crate::failure::Failure;
 use crate::key_file;
 
 /// Mark of the bearer's datagrams ("lh").
-pub(super) const MARK: u32 = 0x6c68;
+pub(crate) const MARK: u32 = 0x6c68;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -23,22 +23,24 @@ use edges::netlink::NetworkWatch;
 use edges::signals::{Signals, protect_memory};
 use edges::tun::{TunDevice, TunOptions};
 use edges::undo::{UndoError, UndoLog};
-use hosts::{Decline, Host, Input};
+use hosts::{Decline, Host, Input, Role};
 use runtime::control::Control;
 use runtime::replay::{Draws, Recorder};
 use runtime::signals::{self, Announcer, Audience, Publisher};
 use runtime::supervisor::Supervisor;
 use runtime::{DrivenHost, EventLoop, Ports};
 use session::{Entropy, PublicKey};
+use wire::address::HopAddress;
 
 use crate::config::shared::{Network, Tun};
 use crate::failure::Failure;
-use crate::{background, entropy, log};
+use crate::{background, doctor, entropy, log};
 
 pub(crate) use gateway::{
     Arguments as GatewayArguments, check as check_gateway, run as run_gateway, unix_seconds,
 };
 use lookout::Lookout;
+pub(crate) use mobile::MARK;
 pub(crate) use mobile::{Arguments as MobileArguments, check as check_mobile, run as run_mobile};
 pub(crate) use names::{COMMAND as RESOLVER_HELPER, run_resolver_helper};
 pub(crate) use privileges::{COMMAND as HELPER, run_helper};
@@ -99,7 +101,7 @@ impl Daemon {
         self,
         network: impl FnOnce(&mut UndoLog, &str) -> Result<(), UndoError>,
     ) -> Result<(), Failure> {
-        let peers = names_of(&self.host.peers);
+        let (role, peers) = (self.host.role, names_of(&self.host.peers));
         let bearer = self.bearer;
         let config = hosts::Config {
             split: self.split.as_ref().map(split::Plan::config),
@@ -122,6 +124,7 @@ impl Daemon {
                 None => Ok(()),
             })
             .map_err(Failure::setting)?;
+        examine(&bearer, role, &link, &self.tun);
         let socket = self.state_dir.join(format!("{}.sock", self.name));
         let control = Control::bind(&socket).map_err(Failure::setting)?;
         let announcer = announcer(&socket, self.audience, peers)?;
@@ -155,11 +158,8 @@ impl Daemon {
             reloader: Some(self.reload.start(keeper.clone())?),
             ..Ports::new(device, bearer)
         };
-        tracing::info!(
-            "{} runs on {here} by {link}; status: {}",
-            self.name,
-            socket.display()
-        );
+        let (name, status) = (&self.name, socket.display());
+        tracing::info!("{name} runs on {here} by {link}; status: {status}");
         run_host(&self.name, host, twin, &self.former, ports, keeper)
     }
 }
@@ -193,6 +193,15 @@ fn make_host(config: hosts::Config) -> Result<(Host, Option<Twin>), Failure> {
     };
     let host = Host::new(config, entropy).map_err(Failure::setting)?;
     Ok((host, twin))
+}
+
+/// Writes to the log what may keep the hop from working well.
+fn examine(bearer: &Bearer, role: Role, link: &str, tun: &Tun) {
+    let port = match bearer.local_address() {
+        HopAddress::Udp(at) => (role == Role::Gateway).then(|| at.port()),
+        HopAddress::Ethernet(_) => None,
+    };
+    doctor::examine_at_start(role, link, tun.own().collect(), port);
 }
 
 /// Opens the socket for signals of these peers.

@@ -17,23 +17,23 @@ use crate::support::{LONG, PROGRAM, able, wait_until};
 const FIXED: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 2);
 
 /// A command's exit code and output.
-struct Ran {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 /// A fixed host, a gateway, and two mobile hosts, each on a cable of its own. Ends all daemons when it is dropped.
-struct Site {
+pub(crate) struct Site {
     fixed: Namespace,
-    gateway: Namespace,
-    mobiles: [Namespace; 2],
+    pub(crate) gateway: Namespace,
+    pub(crate) mobiles: [Namespace; 2],
     folder: TempDir,
     _turn: Turn,
 }
 
 impl Site {
-    fn create() -> Self {
+    pub(crate) fn create() -> Self {
         let turn = Turn::take();
         let [fixed, gateway, first, second] = hosts().unwrap();
         let mobiles = [first, second];
@@ -59,12 +59,12 @@ impl Site {
     }
 
     /// Returns the state folder of a host: the gateway or a mobile host.
-    fn state(&self, host: &str) -> PathBuf {
+    pub(crate) fn state(&self, host: &str) -> PathBuf {
         self.folder.path().join(host)
     }
 
     /// Runs a command in a host, with that host's state folder.
-    fn run(&self, host: &str, arguments: &[&str]) -> Ran {
+    pub(crate) fn run(&self, host: &str, arguments: &[&str]) -> Ran {
         let namespace = match host {
             "gateway" => &self.gateway,
             "mobile0" => &self.mobiles[0],
@@ -83,7 +83,7 @@ impl Site {
     }
 
     /// Runs a command that must succeed; returns its standard output.
-    fn done(&self, host: &str, arguments: &[&str]) -> String {
+    pub(crate) fn done(&self, host: &str, arguments: &[&str]) -> String {
         let ran = self.run(host, arguments);
         assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.stderr);
         ran.stdout
@@ -97,7 +97,7 @@ impl Site {
     }
 
     /// Makes the gateway, and returns the line for its first mobile host.
-    fn up(&self) -> String {
+    pub(crate) fn up(&self) -> String {
         line_of(&self.done("gateway", &["gateway", "up"]))
     }
 
@@ -121,7 +121,7 @@ impl Site {
     }
 
     /// Waits until the status of a mobile host names this trouble.
-    fn wait_for_trouble(&self, mobile: &str, code: &str) {
+    pub(crate) fn wait_for_trouble(&self, mobile: &str, code: &str) {
         let folder = self.state(mobile).join("run");
         let show = |options: &[&str]| {
             let mut command = Command::new(PROGRAM);
