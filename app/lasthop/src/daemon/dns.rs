@@ -17,6 +17,11 @@ pub(super) struct Offer {
     pub(super) places: Vec<(IpAddr, IpAddr)>,
 }
 
+/// Returns true if a gateway with this configuration should offer a resolver, and has none to offer.
+pub(crate) fn lacks_resolver(config: &GatewayConfig) -> bool {
+    config.dns != Dns::None && Offer::of(config).resolvers.servers().is_empty()
+}
+
 impl Offer {
     /// Returns what a gateway with this configuration can offer now.
     pub(super) fn of(config: &GatewayConfig) -> Self {

@@ -36,6 +36,7 @@ use crate::config::shared::{Network, Tun};
 use crate::failure::Failure;
 use crate::{background, doctor, entropy, log};
 
+pub(crate) use dns::lacks_resolver;
 pub(crate) use gateway::{
     Arguments as GatewayArguments, check as check_gateway, run as run_gateway, unix_seconds,
 };

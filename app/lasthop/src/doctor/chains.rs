@@ -5,6 +5,8 @@ use std::ops::RangeInclusive;
 
 /// Deepest jump that is followed.
 const DEEPEST: usize = 8;
+/// Link by which packets of this host alone come.
+const LOOPBACK: &str = "lo";
 
 /// The end of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,6 +165,8 @@ impl Walk<'_> {
             };
             match given {
                 Some(given) if !wanted.iter().any(|one| is_like(one, given)) => return Match::No,
+                // A packet of another host crosses some link.
+                None if wanted.iter().all(|one| one == LOOPBACK) => return Match::No,
                 given => is_unknown |= given.is_none(),
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,8 +39,6 @@ const IPV6_ROUTES: &str = "/proc/net/ipv6_route";
 const ADVERTISED: u32 = 0x0004_0000;
 /// Folders of programs that the search path of users may lack.
 const FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
-/// Settings of the resolver, and of the one behind a local stub.
-const RESOLVERS: [&str; 2] = ["/run/systemd/resolve/resolv.conf", "/etc/resolv.conf"];
 /// Longest wait for an answer by TCP.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Most files of a folder that are examined.
@@ -110,7 +108,6 @@ fn network(end: &End) -> Network {
     Network {
         parameters: parameters(links.iter().map(String::as_str).chain([&*end.link])),
         ipv6_defaults: ipv6_defaults(&read(IPV6_ROUTES)),
-        resolvers: netlink.as_mut().map(resolvers).unwrap_or_default(),
         ports: SOCKETS.iter().flat_map(|file| ports(&read(file))).collect(),
         routes: routes.unwrap_or_default(),
         links,
@@ -151,25 +148,6 @@ fn ipv6_defaults(text: &str) -> Vec<(String, bool)> {
         (is_default && link != "lo").then(|| (link.to_owned(), flags & ADVERTISED != 0))
     };
     text.lines().filter_map(route).collect()
-}
-
-/// Returns the DNS servers, with the links by which this host reaches them.
-fn resolvers(netlink: &mut Netlink) -> Vec<(IpAddr, String)> {
-    let text = RESOLVERS
-        .iter()
-        .map(|path| read(path))
-        .find(|text| !text.is_empty());
-    let servers: Vec<IpAddr> = servers(&text.unwrap_or_default());
-    let link = |server: IpAddr| {
-        let route = netlink.route_to(server).ok()?;
-        Some((server, route.link?))
-    };
-    servers.into_iter().filter_map(link).collect()
-}
-
-fn servers(text: &str) -> Vec<IpAddr> {
-    let server = |line: &str| line.trim().strip_prefix("nameserver")?.trim().parse().ok();
-    text.lines().filter_map(server).collect()
 }
 
 /// Returns the chains of the firewall, as its programs list them.
@@ -253,12 +231,5 @@ mod tests {
         ];
         let expected = [("eth0".to_owned(), true), ("eth1".to_owned(), false)];
         assert_eq!(ipv6_defaults(&routes.concat()), expected);
-    }
-
-    #[test]
-    fn dns_servers_are_read() {
-        let text = "# made by hand\nsearch lan\nnameserver 192.168.1.1\nnameserver fd00::1\nnameserver x\n";
-        let expected: [IpAddr; 2] = [[192, 168, 1, 1].into(), "fd00::1".parse().unwrap()];
-        assert_eq!(servers(text), expected);
     }
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use edges::netlink::Route;
 use hosts::{Role, Trouble};
 use ipnet::IpNet;
+use runtime::resolver::NamesStatus;
 
 use super::chains::Chain;
 
@@ -35,6 +36,8 @@ pub(crate) struct End {
     pub(crate) port: Option<u16>,
     /// False if packets of mobile hosts keep their inner addresses.
     pub(crate) translates: bool,
+    /// True if a gateway should offer a resolver, and has none to offer.
+    pub(crate) lacks_resolver: bool,
     pub(crate) daemon: Daemon,
 }
 
@@ -47,6 +50,8 @@ pub(crate) struct Daemon {
     pub(crate) trouble: Option<Trouble>,
     /// Least path MTU to a peer, in bytes.
     pub(crate) path_mtu: Option<usize>,
+    /// Where programs of a mobile host ask for names.
+    pub(crate) names: Option<NamesStatus>,
 }
 
 /// The machine and its kernel.
@@ -82,8 +87,6 @@ pub(crate) struct Network {
     pub(crate) routes: Vec<Route>,
     /// Links with an IPv6 default route; true if a router advertisement has made it.
     pub(crate) ipv6_defaults: Vec<(String, bool)>,
-    /// DNS servers, and the link by which queries to each leave.
-    pub(crate) resolvers: Vec<(IpAddr, String)>,
     /// UDP ports at which somebody listens.
     pub(crate) ports: BTreeSet<u16>,
 }

@@ -21,7 +21,7 @@ use crate::config::Source;
 use crate::config::carrier::Endpoint;
 use crate::config::gateway::GatewayConfig;
 use crate::config::mobile::MobileConfig;
-use crate::daemon::MARK;
+use crate::daemon::{MARK, lacks_resolver};
 use crate::failure::Failure;
 use crate::state::{STATE, State};
 use crate::status::ENDING;
@@ -181,6 +181,7 @@ fn subject(path: &Path) -> Result<Subject, Failure> {
             role: Some(Role::Gateway),
             own: config.tun.own().collect(),
             port: config.hop.is_udp().then(|| config.listen().port()),
+            lacks_resolver: lacks_resolver(&config),
             link: config.tun.name,
             translates: config.nat,
             daemon: daemon(&socket),
@@ -212,6 +213,7 @@ fn daemon(socket: &Path) -> Daemon {
         is_connected: peers.iter().any(|peer| peer.keys_age.is_some()),
         trouble: peers.iter().find_map(|peer| peer.trouble.clone()),
         path_mtu: paths.min(),
+        names: status.names,
     }
 }
 

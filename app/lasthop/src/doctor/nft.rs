@@ -141,10 +141,14 @@ mod tests {
     }
 
     fn fate_of(policy: &str, rules: &[&str]) -> Fate {
+        fate_from(Some("eth0"), policy, rules)
+    }
+
+    fn fate_from(inward: Option<&str>, policy: &str, rules: &[&str]) -> Fate {
         let chains = listed(policy, rules);
         assert_eq!(chains[0].hook.as_deref(), Some("input"));
         let probe = Probe {
-            inward: Some("eth0"),
+            inward,
             outward: None,
             port: Some(51_830),
         };
@@ -162,6 +166,7 @@ mod tests {
     fn a_usual_server_closes_the_port_until_a_rule_names_it() {
         let usual = [LOOPBACK, KNOWN, SSH];
         assert_eq!(fate_of("drop", &usual), Fate::Dropped);
+        assert_eq!(fate_from(None, "drop", &usual), Fate::Dropped);
         assert_eq!(fate_of("accept", &usual), Fate::Accepted);
         for right in [
             "51830",

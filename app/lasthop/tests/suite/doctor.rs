@@ -117,7 +117,7 @@ fn planted_faults_are_named_and_their_remedies_mend_them() {
     }
     for Planted { host, code, names } in plant(&site) {
         let (exit, findings) = examine(&site, host);
-        assert_eq!(exit, Some(2));
+        assert_eq!(exit, Some(2), "{findings:?}");
         let found = find(&findings, code).unwrap_or_else(|| panic!("{code}: {findings:?}"));
         let text = found.to_string();
         assert!(text.contains(&names), "{text}");

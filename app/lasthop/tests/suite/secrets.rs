@@ -72,9 +72,10 @@ fn key_files_with_another_kind_of_key_are_named() {
         said.contains("this is a preshared key; a private key is wanted here"),
         "{said}"
     );
-    write("mistyped.key", "sk1");
+    // A second `sk1-` makes it longer than a key is.
+    write("mistyped.key", "sk1-sk1");
     let said = complaint(folder, &["keygen", "--public", "mistyped.key"]);
-    assert!(said.contains("private key"), "{said}");
+    assert!(said.contains("this private key has 62 symbols"), "{said}");
     write("own.key", "pk1");
     let config = "private_key_file = \"own.key\"\n[tun]\naddresses = [\"10.9.0.1/24\"]\n";
     fs::write(folder.join("gateway.toml"), config).unwrap();

@@ -4,7 +4,7 @@ use hosts::Role;
 
 use super::{Finding, Severity};
 use crate::clash;
-use crate::doctor::facts::{Facts, Reached};
+use crate::doctor::facts::{Daemon, Facts, Reached};
 
 /// Shortest path MTU that every IPv6 packet may count on (RFC 8200 §5).
 const LEAST_MTU: usize = 1_280;
@@ -214,35 +214,50 @@ pub(super) fn path(facts: &Facts) -> Vec<Finding> {
     }]
 }
 
-/// DNS servers that are asked beside the hop.
-pub(super) fn resolvers(facts: &Facts) -> Vec<Finding> {
-    let end = &facts.end;
-    if end.role != Some(Role::Mobile) || !end.daemon.is_connected {
+/// DNS servers that a mobile host asks beside the hop, as its daemon knows.
+pub(super) fn names(facts: &Facts) -> Vec<Finding> {
+    let Daemon {
+        is_connected: true,
+        names: Some(names),
+        ..
+    } = &facts.end.daemon
+    else {
+        return Vec::new();
+    };
+    if names.beside.is_empty() {
         return Vec::new();
     }
-    let beside = facts
-        .network
-        .resolvers
-        .iter()
-        .filter(|(_, link)| *link != end.link && link != "lo");
-    let beside: Vec<_> = beside
-        .map(|(server, link)| format!("{server} by {link}"))
-        .collect();
-    if beside.is_empty() {
+    let beside: Vec<_> = names.beside.iter().map(ToString::to_string).collect();
+    let reason = names.error.as_ref();
+    let reason = reason.map_or_else(String::new, |error| format!(": {error}"));
+    vec![Finding {
+        severity: Severity::Warning,
+        code: "dns-beside-the-hop",
+        what: format!("names are asked at {}, beside the hop{reason}", beside.join(", ")),
+        why: "the local network sees which names this host asks for, and each question that the air loses costs \
+              seconds, since nothing repairs it"
+            .into(),
+        remedy: format!(
+            "let the gateway offer a resolver (its option `dns`), or list one in `dns` here (docs/guide/dns.md); by \
+             hand with systemd-resolved: resolvectl dns {link} 9.9.9.9 && resolvectl domain {link} '~.'",
+            link = facts.end.link
+        ),
+    }]
+}
+
+/// A gateway that offers no resolver, although it should.
+pub(super) fn resolver(facts: &Facts) -> Vec<Finding> {
+    if !facts.end.lacks_resolver {
         return Vec::new();
     }
     vec![Finding {
         severity: Severity::Warning,
-        code: "dns-beside-the-hop",
-        what: format!("names are resolved outside of the hop: {}", beside.join(", ")),
-        why: "the local network sees which names this host asks for, and each query that the air loses costs seconds, \
-              since nothing repairs it"
+        code: "no-resolver",
+        what: "this gateway has no DNS server to offer to mobile hosts".into(),
+        why: "they may ask for names beside the hop".into(),
+        remedy: "set `dns = [\"192.0.2.53\"]` with your server in the gateway's configuration, or `dns = \"none\"` \
+                 (docs/guide/dns.md)"
             .into(),
-        remedy: format!(
-            "use a DNS server beyond the gateway: with systemd-resolved `resolvectl dns {} 9.9.9.9`, else as \
-             `nameserver` in /etc/resolv.conf",
-            end.link
-        ),
     }]
 }
 

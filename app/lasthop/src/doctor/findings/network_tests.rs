@@ -1,5 +1,6 @@
 use edges::netlink::Route;
 use hosts::{Trouble, TroubleCode};
+use runtime::resolver::NamesStatus;
 
 use super::*;
 use crate::doctor::facts::{Daemon, End, Network, Place};
@@ -156,14 +157,34 @@ fn a_short_path_and_names_beside_the_hop_are_named() {
         mobile.end.daemon.path_mtu = mtu;
         assert_eq!(!path(&mobile).is_empty(), is_short);
     }
-    let server = std::net::IpAddr::from([192, 168, 1, 1]);
-    for (link, is_beside) in [("wlan0", true), ("lasthop0", false), ("lo", false)] {
-        mobile.network.resolvers = vec![(server, link.into())];
-        assert_eq!(!resolvers(&mobile).is_empty(), is_beside, "{link}");
-    }
-    mobile.network.resolvers = vec![(server, "wlan0".into())];
-    mobile.end.daemon.is_connected = false;
-    assert_eq!(resolvers(&mobile), [], "there is no hop to use");
+    let mut names_at = |beside: &[&str]| {
+        let beside = beside.iter().map(|server| server.parse().unwrap());
+        mobile.end.daemon.names = Some(NamesStatus {
+            beside: beside.collect(),
+            error: Some("nothing may be mounted".into()),
+            ..NamesStatus::default()
+        });
+        let found = names(&mobile);
+        mobile.end.daemon.is_connected = false;
+        assert_eq!(names(&mobile), [], "there is no hop to use");
+        mobile.end.daemon.is_connected = true;
+        found
+    };
+    assert_eq!(names_at(&[]), []);
+    let found = names_at(&["192.168.1.1", "fd00::1"]);
+    assert_eq!(found[0].code, "dns-beside-the-hop");
+    assert_eq!(
+        found[0].what,
+        "names are asked at 192.168.1.1, fd00::1, beside the hop: nothing may be mounted"
+    );
+}
+
+#[test]
+fn a_gateway_without_a_resolver_to_offer_is_named() {
+    let mut gateway = facts(Role::Gateway);
+    assert_eq!(resolver(&gateway), []);
+    gateway.end.lacks_resolver = true;
+    assert_eq!(resolver(&gateway)[0].code, "no-resolver");
 }
 
 #[test]
