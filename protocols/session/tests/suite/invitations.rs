@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use proptest::prelude::*;
-use session::{Invitation, InvitationError};
+use session::{Invitation, InvitationError, KeyKind};
 
 use crate::common::private_key;
 
@@ -50,8 +50,16 @@ fn the_key_depends_on_secret_and_gateway() {
 fn what_is_no_line_is_named() {
     let line = invitation(7).to_text();
     let wrong = |text: &str| Invitation::parse(text).unwrap_err();
-    assert_eq!(wrong("lasthop-pk1-abc"), InvitationError::NoPrefix);
-    assert_eq!(wrong(""), InvitationError::NoPrefix);
+    for (text, kind) in [
+        ("lasthop-pk1-abc", KeyKind::Public),
+        ("lasthop-sk1-abc", KeyKind::Private),
+        ("lasthop-psk1-abc", KeyKind::Preshared),
+    ] {
+        assert_eq!(wrong(text), InvitationError::Key(kind));
+    }
+    for text in ["lasthop-xk1-abc", ""] {
+        assert_eq!(wrong(text), InvitationError::NoPrefix);
+    }
     for cut in 14..line.len() {
         assert_eq!(wrong(&line[..cut]), InvitationError::Checksum, "{cut}");
     }
