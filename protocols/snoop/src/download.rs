@@ -123,7 +123,7 @@ impl<P: Segment> Download<P> {
             entry.sent_at = context.now;
             entry.repeated = true;
             effects.counters.repairs += 1;
-            effects.send_to_mobile(entry.packet.clone(), false);
+            effects.send_to_mobile(self.window.acceptable(entry.packet.clone()), false);
         }
         self.repaired(context);
         self.arm_persist(context);
@@ -235,7 +235,7 @@ impl<P: Segment> Download<P> {
         };
         entry.sent_at = context.now;
         entry.repeated = true;
-        effects.repair(entry.packet.clone());
+        effects.repair(self.window.acceptable(entry.packet.clone()));
         self.repaired(context);
         true
     }

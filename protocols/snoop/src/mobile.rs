@@ -139,7 +139,7 @@ impl<P: Segment> Mobile<P> {
             entry.sent_at = now;
             self.counters.repairs += 1;
             self.outputs.push_back(MobileOutput::ToAir {
-                packet: entry.packet.clone(),
+                packet: sender.window.acceptable(entry.packet.clone()),
                 priority: false,
             });
         }
@@ -230,7 +230,7 @@ impl<P: Segment> Mobile<P> {
                 entry.sent_at = now;
                 self.counters.repairs += 1;
                 self.outputs.push_back(MobileOutput::ToAir {
-                    packet: entry.packet.clone(),
+                    packet: sender.window.acceptable(entry.packet.clone()),
                     priority: true,
                 });
             }

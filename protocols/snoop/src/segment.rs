@@ -148,6 +148,8 @@ pub struct Revision {
     pub hide_cause: bool,
     /// Replacement of the report on losses on the air, if any.
     pub air_loss: Option<AirLoss>,
+    /// Timestamp that replaces an older one, if any.
+    pub not_before: Option<u32>,
 }
 
 impl Revision {
@@ -163,6 +165,11 @@ impl Revision {
         if let Some(air_loss) = &self.air_loss {
             options.air_loss = *air_loss;
         }
+        if let Some((timestamps, least)) = options.timestamps.as_mut().zip(self.not_before)
+            && is_older(timestamps.value, least)
+        {
+            timestamps.value = least;
+        }
         options
     }
 
@@ -173,4 +180,9 @@ impl Revision {
         }
         packet
     }
+}
+
+/// Returns true if a timestamp is older than another one, which wraps (RFC 7323 §5.2).
+fn is_older(one: u32, other: u32) -> bool {
+    one.wrapping_sub(other) > u32::MAX / 2
 }

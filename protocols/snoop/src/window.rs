@@ -3,7 +3,7 @@
 use units::SeqNumber;
 use wire::tcp::SeqRange;
 
-use crate::Header;
+use crate::{Header, Revision, Segment};
 
 /// Largest shift that RFC 7323 allows: assumed if the handshake was not seen.
 const LARGEST_SCALE: u8 = 14;
@@ -62,6 +62,17 @@ impl Window {
         let below = range.start.distance_from(last.acknowledgment);
         let beyond = range.end.distance_from(right);
         below > -FARTHEST && beyond <= 1
+    }
+
+    /// Returns a cached packet as the receiver takes it now. The receiver drops segments with a timestamp older than the
+    /// last that it has echoed (PAWS, RFC 7323 §5), and a repeat by the sender, of data before these, has a newer one.
+    pub(crate) fn acceptable<P: Segment>(&self, packet: P) -> P {
+        let timestamps = self.last.as_ref().and_then(|last| last.options.timestamps);
+        let revision = Revision {
+            not_before: timestamps.map(|timestamps| timestamps.echo),
+            ..Revision::default()
+        };
+        revision.applied_to(packet)
     }
 
     /// Returns true if `number` can be an acknowledgement of this connection.

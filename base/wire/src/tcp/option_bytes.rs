@@ -24,9 +24,8 @@ impl OptionBytes {
         if options.sack_permitted {
             bytes.push(SACK_PERMITTED, &[]);
         }
-        if let Some(Timestamps { value, echo }) = options.timestamps {
-            let both = u64::from(value) << 32 | u64::from(echo);
-            bytes.push(TIMESTAMPS, &both.to_be_bytes());
+        if let Some(timestamps) = options.timestamps {
+            bytes.push_timestamps(timestamps);
         }
         if let Some(shift) = options.window_scale {
             bytes.push(WINDOW_SCALE, &[shift]);
@@ -35,8 +34,8 @@ impl OptionBytes {
         bytes.padded()
     }
 
-    /// Returns the options of `tcp`, with those that a gateway may change (SACK blocks, cause, losses on the air) taken
-    /// from `options`, and all others unchanged.
+    /// Returns the options of `tcp`, with those that a gateway may change (timestamps, SACK blocks, cause, losses on the
+    /// air) taken from `options`, and all others unchanged.
     pub fn revised(tcp: &TcpView<'_>, options: &TcpSegmentOptions) -> Self {
         let mut bytes = Self::empty();
         let mut rest = &tcp.bytes()[HEADER_LENGTH..tcp.header_length()];
@@ -53,7 +52,9 @@ impl OptionBytes {
                 && option
                     .get(2..4)
                     .is_some_and(|id| id == CAUSE || id == AIR_LOSS);
-            if kind != NO_OPERATION && kind != SACK && !ours {
+            if let Some(timestamps) = options.timestamps.filter(|_| kind == TIMESTAMPS) {
+                bytes.push_timestamps(timestamps);
+            } else if kind != NO_OPERATION && kind != SACK && !ours {
                 bytes.extend(option);
             }
             rest = behind;
@@ -72,6 +73,11 @@ impl OptionBytes {
             bytes: [END_OF_LIST; ROOM],
             length: 0,
         }
+    }
+
+    fn push_timestamps(&mut self, Timestamps { value, echo }: Timestamps) {
+        let both = u64::from(value) << 32 | u64::from(echo);
+        self.push(TIMESTAMPS, &both.to_be_bytes());
     }
 
     fn push_changeable(&mut self, options: &TcpSegmentOptions) {

@@ -198,6 +198,7 @@ impl<P: Segment> Download<P> {
             hide_sack,
             hide_cause: context.config.smart && context.config.repair,
             air_loss: self.air_loss(context, number),
+            ..Revision::default()
         })
     }
 

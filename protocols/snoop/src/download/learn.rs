@@ -63,7 +63,7 @@ impl<P: Segment> Download<P> {
             if !entry.repeated || settled.is_some_and(|settled| entry.sent_at + window < settled) {
                 entry.repeated = true;
                 entry.sent_at = now;
-                effects.repair(entry.packet.clone());
+                effects.repair(self.window.acceptable(entry.packet.clone()));
                 repairs += 1;
             }
         }

@@ -68,12 +68,17 @@ fn what_is_written_reads_back() {
 fn a_revised_packet_is_sound_and_keeps_the_rest() {
     for header in versions() {
         let mut packet = Packet::acknowledgment(&header);
+        let echoed = header.options.timestamps.map(|own| own.value + 1);
         packet.revise(&Revision {
             hide_sack: true,
             hide_cause: true,
             air_loss: Some(AirLoss::Next),
+            not_before: echoed,
         });
         let mut expected = header;
+        if let Some((own, echoed)) = expected.options.timestamps.as_mut().zip(echoed) {
+            own.value = echoed;
+        }
         expected.options.sack = SackRanges::default();
         expected.options.air_loss = AirLoss::Next;
         assert_eq!(packet.header(), Some(expected));

@@ -1,9 +1,9 @@
 //! Tests of data from the fixed host.
 
-use snoop::Config;
+use snoop::{Config, Output};
 use wire::tcp::TcpFlags;
 
-use super::script::{Script, ack, data, down, repair, up};
+use super::script::{Script, ack, data, down, repair, stamped, up};
 
 /// FACTS: a new packet in sequence is cached and forwarded.
 #[test]
@@ -141,4 +141,24 @@ fn a_connection_is_met_in_its_middle() {
     assert_eq!(script.mobile_sends(ack(11)), [up(ack(11))]);
     assert_eq!(script.mobile_sends(ack(11)), []);
     assert_eq!(script.mobile_sends(ack(11)), [repair(11)]);
+}
+
+/// RFC 7323 §5: the receiver drops a segment whose timestamp is older than the last that it has echoed, which may be
+/// that of a repeat by the sender, of data before.
+#[test]
+fn repairs_have_timestamps_that_the_receiver_takes() {
+    const WRAPS: u32 = u32::MAX - 1;
+    let mut script = Script::new(Config::tcp_aware());
+    for place in 0..4 {
+        let first = stamped(data(place), WRAPS, 0);
+        assert_eq!(script.fixed_sends(first.clone()), [down(first)]);
+    }
+    let repeated = stamped(data(0), 5, 0);
+    assert_eq!(script.fixed_sends(repeated.clone()), [down(repeated)]);
+    script.mobile_sends(stamped(ack(1), 1, 5));
+    script.mobile_sends(stamped(ack(1), 2, 5));
+    let repairs = script.mobile_sends(stamped(ack(1), 3, 5));
+    let packet = stamped(data(1), 5, 0);
+    let priority = true;
+    assert_eq!(repairs, [Output::ToMobile { packet, priority }]);
 }

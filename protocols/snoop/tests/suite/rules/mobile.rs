@@ -5,7 +5,7 @@ use snoop::{AirLoss, TcpSegmentOptions};
 use snoop::{Header, Limits, Mobile, MobileConfig, MobileInput, MobileOutput};
 use units::{Bytes, Duration, Instant};
 
-use super::script::{Probe, ack, data, marked, number, ranges, sack, turned};
+use super::script::{Probe, ack, data, marked, number, ranges, sack, stamped, turned};
 
 struct Host {
     mobile: Mobile<Probe>,
@@ -34,6 +34,24 @@ fn request(missing: &[(u32, u32)]) -> Probe {
         ..turned(ack(0)).header
     };
     Probe { header, copy: 0 }
+}
+
+/// RFC 7323 §5: as the agent's repairs.
+#[test]
+fn repairs_have_timestamps_that_the_fixed_host_takes() {
+    let mobile = Mobile::new(MobileConfig::default());
+    let now = Instant::ZERO;
+    let mut host = Host { mobile, now };
+    for place in 0..2 {
+        host.input(MobileInput::FromHost(stamped(turned(data(place)), 7, 0)));
+    }
+    host.air_brings(stamped(turned(ack(0)), 1, 9));
+    let packet = stamped(turned(data(0)), 9, 0);
+    let priority = true;
+    assert_eq!(
+        host.air_brings(request(&[(0, 1)])),
+        [MobileOutput::ToAir { packet, priority }]
+    );
 }
 
 impl Host {

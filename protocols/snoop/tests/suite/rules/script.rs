@@ -6,7 +6,7 @@ use machine::Machine;
 use snoop::{Agent, Config, Header, Input, Output, Revision, Segment};
 use snoop::{AirLoss, SackRanges, SeqRange, TcpSegmentOptions};
 use units::{Duration, Instant, SeqNumber};
-use wire::tcp::TcpFlags;
+use wire::tcp::{TcpFlags, Timestamps};
 
 /// Bytes of a segment.
 pub(crate) const SIZE: u32 = 1_000;
@@ -108,6 +108,12 @@ pub(crate) fn sack(place: u32, blocks: &[(u32, u32)]) -> Probe {
 pub(crate) fn smart(place: u32, cause: u32) -> Probe {
     let mut probe = ack(place);
     probe.header.options.cause = Some(number(cause));
+    probe
+}
+
+/// Returns the segment with a timestamp, and the echo of another one.
+pub(crate) fn stamped(mut probe: Probe, value: u32, echo: u32) -> Probe {
+    probe.header.options.timestamps = Some(Timestamps { value, echo });
     probe
 }
 
