@@ -235,6 +235,7 @@ pub fn host_datagrams(bytes: &[u8]) {
         split: hosts::SplitTerms::Never,
         caps: hosts::Caps::default(),
         resolver: ResolverTerms::Silent,
+        tls_port: None,
         may_claim: false,
         weight: 1,
     };

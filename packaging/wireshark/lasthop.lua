@@ -735,11 +735,13 @@ end
 local function address_of(input, kind)
     if kind == 0 then return nil end
     if kind == 1 then return tostring(input:take(6):ether()) end
+    local bearer = ""
+    if kind == 20 or kind == 22 then bearer, kind = "tls:", kind - 16 end
     local address = kind == 4 and input:take(4) or kind == 6 and input:take(16)
     if not address then error({ expert = e.unknown, text = "address kind " .. kind }, 0) end
     local port = input:take(2):uint()
-    if kind == 4 then return tostring(address:ipv4()) .. ":" .. port end
-    return "[" .. tostring(address:ipv6()) .. "]:" .. port
+    if kind == 4 then return bearer .. tostring(address:ipv4()) .. ":" .. port end
+    return bearer .. "[" .. tostring(address:ipv6()) .. "]:" .. port
 end
 
 local function capture_header(input, tree)

@@ -10,14 +10,19 @@ use thiserror::Error;
 
 use crate::ethernet::MacAddress;
 
+/// Begin of the text form of an address for TLS.
+const TLS: &str = "tls:";
+
 /// Address of a host on the hop, by the bearer that carries its frames. Its text form is the usual one of that bearer:
-/// `192.0.2.1:51830`, `02:00:5e:10:00:01`.
+/// `192.0.2.1:51830`, `02:00:5e:10:00:01`, `tls:192.0.2.1:443`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HopAddress {
     /// Address for UDP datagrams.
     Udp(SocketAddr),
     /// Address for Ethernet frames on a link that both hosts share.
     Ethernet(MacAddress),
+    /// Address of a connection of TLS over TCP, whose bytes carry datagrams.
+    Tls(SocketAddr),
 }
 
 impl HopAddress {
@@ -27,7 +32,7 @@ impl HopAddress {
     /// Returns true if it is an address of several hosts.
     pub const fn is_group(self) -> bool {
         match self {
-            Self::Udp(_) => false,
+            Self::Udp(_) | Self::Tls(_) => false,
             Self::Ethernet(address) => address.is_group(),
         }
     }
@@ -50,6 +55,7 @@ impl fmt::Display for HopAddress {
         match self {
             Self::Udp(address) => address.fmt(formatter),
             Self::Ethernet(address) => address.fmt(formatter),
+            Self::Tls(address) => write!(formatter, "{TLS}{address}"),
         }
     }
 }
@@ -83,13 +89,19 @@ impl<'de> Deserialize<'de> for HopAddress {
 
 /// Error for a text that is not an address of any bearer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("'{0}' is no address on a hop; write it like '192.0.2.1:51830' or '02:00:5e:10:00:01'")]
+#[error(
+    "'{0}' is no address on a hop; write it like '192.0.2.1:51830', '02:00:5e:10:00:01' or 'tls:192.0.2.1:443'"
+)]
 pub struct ParseHopAddressError(String);
 
 impl FromStr for HopAddress {
     type Err = ParseHopAddressError;
 
     fn from_str(text: &str) -> Result<Self, ParseHopAddressError> {
+        if let Some(address) = text.strip_prefix(TLS) {
+            let address = address.parse().map(Self::Tls);
+            return address.map_err(|_| ParseHopAddressError(text.into()));
+        }
         let by_ethernet = || text.parse().ok().map(Self::Ethernet);
         let found = text.parse().ok().map(Self::Udp).or_else(by_ethernet);
         found.ok_or_else(|| ParseHopAddressError(text.into()))

@@ -17,6 +17,8 @@ const NO_ADDRESS: u8 = 0;
 const ETHERNET: u8 = 1;
 const IPV4: u8 = 4;
 const IPV6: u8 = 6;
+const TLS_IPV4: u8 = 20;
+const TLS_IPV6: u8 = 22;
 
 /// What follows the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,11 +67,15 @@ impl CaptureHeader<'_> {
         match self.address {
             None => {}
             Some(HopAddress::Ethernet(address)) => out.extend(address.0),
-            Some(HopAddress::Udp(SocketAddr::V4(address))) => {
+            Some(
+                HopAddress::Udp(SocketAddr::V4(address)) | HopAddress::Tls(SocketAddr::V4(address)),
+            ) => {
                 out.extend(address.ip().octets());
                 out.extend(address.port().to_be_bytes());
             }
-            Some(HopAddress::Udp(SocketAddr::V6(address))) => {
+            Some(
+                HopAddress::Udp(SocketAddr::V6(address)) | HopAddress::Tls(SocketAddr::V6(address)),
+            ) => {
                 out.extend(address.ip().octets());
                 out.extend(address.port().to_be_bytes());
             }
@@ -84,5 +90,7 @@ fn address_kind(address: Option<HopAddress>) -> u8 {
         Some(HopAddress::Ethernet(_)) => ETHERNET,
         Some(HopAddress::Udp(SocketAddr::V4(_))) => IPV4,
         Some(HopAddress::Udp(SocketAddr::V6(_))) => IPV6,
+        Some(HopAddress::Tls(SocketAddr::V4(_))) => TLS_IPV4,
+        Some(HopAddress::Tls(SocketAddr::V6(_))) => TLS_IPV6,
     }
 }

@@ -108,6 +108,7 @@ fn config(role: Role, setting: u8, behaviour: u8) -> Config {
             ..Caps::default()
         },
         resolver: ResolverTerms::Silent,
+        tls_port: None,
         may_claim: false,
         weight: 1,
     };

@@ -64,6 +64,7 @@ fn peer(index: usize) -> Peer {
         split: SplitTerms::Never,
         caps: Caps::default(),
         resolver: ResolverTerms::Silent,
+        tls_port: None,
         may_claim: false,
         weight: 1,
     }

@@ -26,6 +26,8 @@ pub(crate) struct PeerDeadlines {
     pub(crate) challenges: Deadlines<usize>,
     /// Time of the answer that each peer has asked for.
     pub(crate) answers: Deadlines<usize>,
+    /// Time of the next step of each peer's ways.
+    pub(crate) ways: Deadlines<usize>,
     /// Kept for its storage.
     pub(crate) acting: Vec<usize>,
 }
@@ -64,6 +66,7 @@ impl PeerDeadlines {
             &mut self.tries,
             &mut self.challenges,
             &mut self.answers,
+            &mut self.ways,
         ] {
             deadlines.clear(index);
         }

@@ -79,6 +79,8 @@ pub struct Peer {
     pub preshared: Option<PresharedKey>,
     /// Its address, if that is known: a mobile host needs that of its gateway.
     pub endpoint: Option<HopAddress>,
+    /// Port at which it takes TLS where UDP does not get through, if it does: for a mobile host's gateway.
+    pub tls_port: Option<u16>,
     /// Prefixes of its inner addresses: packets to them go to it, and it may send from no others. Each is an address
     /// and a prefix length in bits.
     pub prefixes: Vec<(IpAddr, u8)>,

@@ -10,6 +10,9 @@ use wire::address::HopAddress;
 
 use crate::{AdmitError, Trouble};
 
+const KEY_SHARED: &str = "another host uses its key, or this host's, or one of them runs from an old snapshot; each \
+                          takes the hop from the other: give each host a key of its own";
+
 /// An event of a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
@@ -58,6 +61,20 @@ pub enum EventKind {
     Moved {
         /// The new address.
         to: HopAddress,
+    },
+    /// UDP is not answered, but TLS is: the hop goes on by that.
+    FellBack {
+        /// Address for TLS.
+        to: HopAddress,
+        /// Time without an answer by UDP.
+        silent: Duration,
+    },
+    /// UDP is answered again, and the hop returns to it.
+    Returned {
+        /// Address for UDP.
+        to: HopAddress,
+        /// Time for which TLS was in use.
+        lasted: Duration,
     },
     /// The peer does not support the chosen method for TCP, so the link layer repairs it.
     TcpRefused {
@@ -110,6 +127,8 @@ impl EventKind {
             Self::HandoffBegan => "handoff-began",
             Self::HandoffEnded { .. } => "handoff-ended",
             Self::Moved { .. } => "moved",
+            Self::FellBack { .. } => "fell-back",
+            Self::Returned { .. } => "returned",
             Self::TcpRefused { .. } => "tcp-refused",
             Self::ForeignRequest { .. } => "foreign-request",
             Self::Admitted => "admitted",
@@ -137,6 +156,8 @@ impl EventKind {
             Self::KeyShared
             | Self::StampRefused { .. }
             | Self::Moved { .. }
+            | Self::FellBack { .. }
+            | Self::Returned { .. }
             | Self::TcpRefused { .. }
             | Self::ForeignRequest { .. }
             | Self::Admitted
@@ -157,17 +178,10 @@ impl fmt::Display for Event {
             EventKind::Trouble(trouble) => write!(formatter, "{peer}: {trouble}"),
             EventKind::Established { fresh: true } => write!(formatter, "{peer}: connected"),
             EventKind::Established { fresh: false } => write!(formatter, "{peer}: keys renewed"),
-            EventKind::KeyShared => write!(
-                formatter,
-                "{peer}: another host uses its key, or this host's, or one of them runs from an old snapshot; each \
-                 takes the hop from the other: give each host a key of its own"
-            ),
-            EventKind::StampRefused { behind } => write!(
-                formatter,
-                "{peer}: a handshake was refused, as its time stamp is {behind} before the newest one: the mobile \
-                 host's clock went back, or another host uses its key, or an old datagram came again; the mobile host \
-                 goes on from the newest stamp"
-            ),
+            EventKind::KeyShared => write!(formatter, "{peer}: {KEY_SHARED}"),
+            EventKind::StampRefused { behind } => {
+                write!(formatter, "{peer}: {}", stamp_refused(*behind))
+            }
             EventKind::Left => write!(formatter, "{peer}: left"),
             EventKind::Expired => write!(formatter, "{peer}: out of reach"),
             EventKind::FadeBegan => write!(formatter, "{peer}: a fade began"),
@@ -184,6 +198,12 @@ impl fmt::Display for Event {
                 )
             }
             EventKind::Moved { to } => write!(formatter, "{peer}: moved to {to}"),
+            EventKind::FellBack { to, silent } => {
+                write!(formatter, "{peer}: {}", fell_back(*to, *silent))
+            }
+            EventKind::Returned { to, lasted } => {
+                write!(formatter, "{peer}: {}", returned(*to, *lasted))
+            }
             EventKind::ForeignRequest { to } => write!(
                 formatter,
                 "{peer}: it requested a connection to {to}, which is no inner address of this host, and was refused; \
@@ -221,4 +241,22 @@ impl fmt::Display for Event {
             }
         }
     }
+}
+
+fn stamp_refused(behind: Duration) -> String {
+    format!(
+        "a handshake was refused, as its time stamp is {behind} before the newest one: the mobile host's clock went \
+         back, or another host uses its key, or an old datagram came again; the mobile host goes on from the newest \
+         stamp"
+    )
+}
+
+fn fell_back(to: HopAddress, silent: Duration) -> String {
+    format!(
+        "no answer by UDP for {silent}, but one by TLS: goes on at {to}; UDP is tried again from time to time"
+    )
+}
+
+fn returned(to: HopAddress, lasted: Duration) -> String {
+    format!("UDP works again after {lasted} by TLS: goes on at {to}")
 }

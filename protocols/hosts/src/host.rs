@@ -14,6 +14,7 @@ mod sharing;
 mod streams;
 mod troubles;
 mod validation;
+mod ways;
 
 use association::LinkEvent;
 use machine::Machine;
@@ -429,6 +430,7 @@ impl Machine for Host {
         self.challenge_due(now);
         self.answer_due(now);
         self.inquire(now);
+        self.ways_due(now);
         if let Some(splitter) = &mut self.splitter
             && splitter.poll_timeout().is_some_and(|due| due <= now)
         {
@@ -459,6 +461,7 @@ impl Machine for Host {
         let own = machine::earlier(self.endpoint.poll_timeout(), self.next_share());
         let own = machine::earlier(own, self.agenda.tries.first());
         let own = machine::earlier(own, self.agenda.challenges.first());
+        let own = machine::earlier(own, self.agenda.ways.first());
         let split = self.splitter.as_ref().and_then(Splitter::poll_timeout);
         let own = machine::earlier(own, split);
         let own = machine::earlier(own, self.agenda.answers.first());

@@ -30,6 +30,7 @@ mod tap;
 mod terms;
 mod trouble;
 mod verdict;
+mod ways;
 
 pub use association::Profile;
 pub use association::TcpMethod;

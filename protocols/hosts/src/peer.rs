@@ -18,6 +18,8 @@ use crate::verdict::{self, HopState, Limit, Signs, VerdictInputs};
 use crate::{BearerMtu, Caps, Choice, HopCondition, Profile, Role, Scope};
 
 const UDP: usize = 8;
+/// TCP with time stamps (RFC 9293, RFC 7323), a record of TLS 1.3 (RFC 8446 §5.2), and the length of the datagram.
+const TLS: usize = 32 + 22 + 2;
 const IPV4: usize = 20;
 const IPV6: usize = 40;
 
@@ -93,7 +95,7 @@ impl Peer {
             association,
             presence: Presence::new(settings.endpoint),
             reach: Reach::Open,
-            search: Search::default(),
+            search: Search::new(settings.endpoint, settings.tls_port),
             moving: None,
             signs: Signs::default(),
             foreign: Foreign::default(),
@@ -183,14 +185,16 @@ impl Bearer {
 
 /// Returns the bytes around a frame to `endpoint` in the payload of a link's frame.
 pub(crate) fn around(endpoint: Option<HopAddress>) -> usize {
+    let ip = |address: &SocketAddr| match address {
+        SocketAddr::V6(address) if address.ip().to_ipv4_mapped().is_none() => IPV6,
+        SocketAddr::V6(_) | SocketAddr::V4(_) => IPV4,
+    };
     let headers = match endpoint {
         Some(HopAddress::Ethernet(_)) => ethernet::LENGTH_BYTES,
-        Some(HopAddress::Udp(SocketAddr::V6(address)))
-            if address.ip().to_ipv4_mapped().is_none() =>
-        {
-            IPV6 + UDP
-        }
-        Some(HopAddress::Udp(_)) | None => IPV4 + UDP,
+        Some(HopAddress::Udp(address)) => ip(&address) + UDP,
+        // As if each datagram had a segment and a record for itself: then one fits in a segment.
+        Some(HopAddress::Tls(address)) => ip(&address) + TLS,
+        None => IPV4 + UDP,
     };
     headers + DATA_OVERHEAD_BYTES
 }
@@ -203,6 +207,7 @@ mod tests {
     #[test]
     fn headers_around_a_frame_are_those_of_its_carrier() {
         let udp = |address: &str| Some(HopAddress::Udp(address.parse().expect("an address")));
+        let tls = |address: &str| Some(HopAddress::Tls(address.parse().expect("an address")));
         let ethernet = HopAddress::Ethernet(ethernet::MacAddress([2, 0, 0, 0, 0, 1]));
         let carriers = [
             (None, 28),
@@ -210,6 +215,8 @@ mod tests {
             (udp("[::ffff:192.0.2.1]:5000"), 28),
             (udp("[2001:db8::1]:5000"), 48),
             (Some(ethernet), ethernet::LENGTH_BYTES),
+            (tls("192.0.2.1:443"), 76),
+            (tls("[2001:db8::1]:443"), 96),
         ];
         for (endpoint, headers) in carriers {
             assert_eq!(

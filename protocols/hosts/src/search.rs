@@ -1,7 +1,11 @@
 //! The search for a gateway that no longer answers at its address: its name may have another one by now.
 
+use std::net::SocketAddr;
+
 use units::{Duration, Instant};
 use wire::address::HopAddress;
+
+use crate::ways::Ways;
 
 /// Time without an answer after which the peer is searched for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -25,9 +29,23 @@ pub(crate) struct Search {
     pause: Option<Duration>,
     /// Addresses where it may be, beside the known one.
     places: Vec<HopAddress>,
+    /// Its ways, if there are several.
+    pub(crate) ways: Option<Ways>,
 }
 
 impl Search {
+    /// Returns no search, for a peer with this address and this port for TLS.
+    pub(crate) fn new(endpoint: Option<HopAddress>, tls_port: Option<u16>) -> Self {
+        let ways = match (endpoint, tls_port) {
+            (Some(HopAddress::Udp(at)), Some(port)) => Some(Ways::new(port, at)),
+            _ => None,
+        };
+        Self {
+            ways,
+            ..Self::default()
+        }
+    }
+
     /// Records a datagram to the peer; returns true if a search is due now.
     pub(crate) fn sent(&mut self, now: Instant) -> bool {
         let first = match self.unanswered {
@@ -68,7 +86,49 @@ impl Search {
     }
 
     /// Returns the addresses to which handshakes and probes go too.
-    pub(crate) fn places(&self) -> &[HopAddress] {
-        &self.places
+    pub(crate) fn places(&self, now: Instant) -> impl Iterator<Item = HopAddress> {
+        let is_in_doubt = |ways: &&Ways| ways.is_in_doubt(now);
+        let ways = self.ways.as_ref().filter(is_in_doubt);
+        let others = ways.map(|_| self.other_ways(now)).unwrap_or_default();
+        self.places.iter().copied().chain(others)
+    }
+
+    /// Returns the addresses of the ways that are not in use: by TLS at all places, or by UDP.
+    pub(crate) fn other_ways(&self, now: Instant) -> Vec<HopAddress> {
+        let Some(ways) = &self.ways else {
+            return Vec::new();
+        };
+        let of_places = self.places.iter().filter_map(|place| match place {
+            HopAddress::Udp(at) => Some(ways.tls(*at)),
+            HopAddress::Tls(_) | HopAddress::Ethernet(_) => None,
+        });
+        let first = if ways.uses_udp() {
+            ways.tls(ways.udp)
+        } else {
+            ways.udp()
+        };
+        let mut others = vec![first];
+        if ways.uses_udp() || ways.is_in_doubt(now) {
+            others.extend(of_places.filter(|other| *other != first));
+        }
+        others
+    }
+
+    /// Returns the address by UDP of a gateway at this address.
+    pub(crate) fn udp_of(&self, at: HopAddress) -> Option<SocketAddr> {
+        let tls = match at {
+            HopAddress::Udp(at) => return Some(at),
+            HopAddress::Tls(at) => at,
+            HopAddress::Ethernet(_) => return None,
+        };
+        let known = self.ways.as_ref().map(|ways| ways.udp)?;
+        let places = self.places.iter().filter_map(|place| match place {
+            HopAddress::Udp(at) => Some(*at),
+            HopAddress::Tls(_) | HopAddress::Ethernet(_) => None,
+        });
+        let mut all = std::iter::once(known).chain(places);
+        let is_there = |udp: &SocketAddr| udp.ip() == tls.ip();
+        all.find(is_there)
+            .or(Some(SocketAddr::new(tls.ip(), known.port())))
     }
 }

@@ -12,6 +12,7 @@ use units::{Duration, Instant};
 use wire::address::HopAddress;
 
 use crate::verdict::Reach;
+use crate::ways::Ways;
 
 /// Unix times, in seconds, between which a clock may be right: 2026 to 2100.
 pub const CLOCKS: std::ops::Range<u64> = 1_767_225_600..4_102_444_800;
@@ -62,6 +63,8 @@ pub enum TroubleCode {
     OutOfReach,
     /// The gateway drops packets from a source that is no inner address of this host.
     ForeignSource,
+    /// UDP is not answered: TLS carries the hop.
+    UdpBlocked,
     /// This host's clock cannot be right.
     Clock,
 }
@@ -147,6 +150,8 @@ pub(crate) struct TroubleFacts<'a> {
     pub(crate) silent_for: Duration,
     /// Address of the gateway.
     pub(crate) at: Option<HopAddress>,
+    /// Its ways, if there are several.
+    pub(crate) ways: Option<&'a Ways>,
     pub(crate) clues: &'a Clues,
 }
 
@@ -198,6 +203,9 @@ const ROWS: &[Row] = &[
         let foreign = facts.clues.foreign;
         foreign.is_some_and(|(at, _)| facts.now.since(at) < FOREIGN)
     }),
+    (TroubleCode::UdpBlocked, |facts| {
+        facts.by_tls_since().is_some()
+    }),
     (TroubleCode::Clock, |facts| {
         facts.clues.wall > 0 && !CLOCKS.contains(&facts.clues.wall)
     }),
@@ -210,6 +218,10 @@ impl TroubleFacts<'_> {
 
     fn is_declined(&self, reason: Decline) -> bool {
         self.clues.declined.is_some_and(|(its, _)| its == reason)
+    }
+
+    fn by_tls_since(&self) -> Option<Instant> {
+        self.ways.and_then(Ways::tls_since)
     }
 
     fn is_silent(&self) -> bool {
@@ -268,12 +280,7 @@ impl TroubleFacts<'_> {
                  may want a login first: open any page in a browser",
                 note(Circumstance::NamePrivate)
             ),
-            TroubleCode::Silent => format!(
-                "nothing answers at {at}, for {}. It may be, the most likely first: the gateway is off, or a firewall \
-                 or this network blocks UDP on the way; the gateway does not know this host's key (`lasthop peers` \
-                 there); `public_key` here is not the gateway's. `lasthop doctor` at either end looks further",
-                self.silent_for
-            ),
+            TroubleCode::Silent => self.words_of_silence(&at),
             TroubleCode::OutOfReach => format!(
                 "the gateway was in reach and is silent for {}: a long fade, or its host or its network is down",
                 self.silent_for
@@ -287,10 +294,30 @@ impl TroubleFacts<'_> {
                     source.unwrap_or_default()
                 )
             }
+            TroubleCode::UdpBlocked => self.words_of_tls(),
             TroubleCode::Clock => "this host's clock is off by years; set it: the hop works without it, other programs \
                                    do not"
                 .into(),
         }
+    }
+
+    fn words_of_silence(&self, at: &str) -> String {
+        let ways = self.ways.map_or("", |_| ", neither by UDP nor by TLS");
+        format!(
+            "nothing answers at {at}{ways}, for {}. It may be, the most likely first: the gateway is off, or a \
+             firewall or this network blocks UDP on the way; the gateway does not know this host's key (`lasthop \
+             peers` there); `public_key` here is not the gateway's. `lasthop doctor` at either end looks further",
+            self.silent_for
+        )
+    }
+
+    fn words_of_tls(&self) -> String {
+        let since = self.by_tls_since().unwrap_or(self.now);
+        format!(
+            "a network on the way lets no UDP through: TLS has carried the hop for {}, slower and with longer delays. \
+             UDP is tried again from time to time; another network may let it through",
+            Duration::from_secs(self.now.since(since).as_millis() / 1000)
+        )
     }
 
     fn words_of_decline(&self) -> String {
@@ -340,6 +367,7 @@ mod tests {
             is_shut: false,
             silent_for: Duration::ZERO,
             at: None,
+            ways: None,
             clues: &none,
         };
         change(&mut clues, &mut facts);

@@ -95,8 +95,10 @@ impl Budget {
 /// Returns the part of an address that stands for one sender: without the port, and a whole network of IPv6.
 fn sender(at: HopAddress) -> HopAddress {
     match at {
-        HopAddress::Udp(SocketAddr::V4(at)) => HopAddress::Udp((*at.ip(), 0).into()),
-        HopAddress::Udp(SocketAddr::V6(at)) => {
+        HopAddress::Udp(SocketAddr::V4(at)) | HopAddress::Tls(SocketAddr::V4(at)) => {
+            HopAddress::Udp((*at.ip(), 0).into())
+        }
+        HopAddress::Udp(SocketAddr::V6(at)) | HopAddress::Tls(SocketAddr::V6(at)) => {
             let network = Ipv6Addr::from_bits(at.ip().to_bits() >> 64 << 64);
             HopAddress::Udp(SocketAddrV6::new(network, 0, 0, 0).into())
         }

@@ -304,6 +304,26 @@ impl Endpoint {
         peer: PeerId,
         buffer: &mut [u8],
     ) -> Result<u64, SealError> {
+        self.seal_for(now, peer, buffer, true)
+    }
+
+    /// Seals as [`seal`](Self::seal), for a way by which `peer` may be out of reach: silence says nothing then.
+    pub fn seal_beside(
+        &mut self,
+        now: Instant,
+        peer: PeerId,
+        buffer: &mut [u8],
+    ) -> Result<u64, SealError> {
+        self.seal_for(now, peer, buffer, false)
+    }
+
+    fn seal_for(
+        &mut self,
+        now: Instant,
+        peer: PeerId,
+        buffer: &mut [u8],
+        has_answer: bool,
+    ) -> Result<u64, SealError> {
         let length = buffer.len();
         if length < DATA_OVERHEAD_BYTES {
             return Err(SealError::BufferTooShort { length });
@@ -318,7 +338,7 @@ impl Endpoint {
         current.seal(buffer);
         if let Side::Initiator(initiator) = &mut held.side {
             let worn = number + 1 == limits.rekey_after_messages;
-            if initiator.silent_since.is_none() || worn {
+            if worn || (has_answer && initiator.silent_since.is_none()) {
                 initiator.silent_since.get_or_insert(now);
                 self.reschedule(peer);
             }

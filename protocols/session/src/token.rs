@@ -34,6 +34,14 @@ impl TokenKey {
                 .chain_update(at.ip().octets())
                 .chain_update(at.port().to_le_bytes()),
             HopAddress::Ethernet(at) => mac.chain_update([2]).chain_update(at.0),
+            HopAddress::Tls(SocketAddr::V4(at)) => mac
+                .chain_update([44])
+                .chain_update(at.ip().octets())
+                .chain_update(at.port().to_le_bytes()),
+            HopAddress::Tls(SocketAddr::V6(at)) => mac
+                .chain_update([66])
+                .chain_update(at.ip().octets())
+                .chain_update(at.port().to_le_bytes()),
         };
         mac.finalize().into_bytes().into()
     }

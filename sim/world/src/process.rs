@@ -252,6 +252,7 @@ fn peer(identity: Identity, setting: &Setting, endpoint: Option<HopAddress>) -> 
         split: setting.split_terms(!is_gateway),
         caps: Caps::default(),
         resolver: ResolverTerms::Silent,
+        tls_port: None,
         may_claim: false,
         weight: 1,
     }

@@ -221,18 +221,18 @@ fn places(endpoints: &[Endpoint], kind: AddressKind, inside: &[IpNet]) -> Vec<Pl
 /// Returns the addresses to which the socket for datagrams to `endpoint` can send.
 fn kind_of(endpoint: HopAddress) -> AddressKind {
     match endpoint {
-        HopAddress::Udp(SocketAddr::V6(_)) => AddressKind::V6,
-        HopAddress::Udp(SocketAddr::V4(_)) | HopAddress::Ethernet(_) => AddressKind::V4,
+        HopAddress::Udp(SocketAddr::V6(_)) | HopAddress::Tls(SocketAddr::V6(_)) => AddressKind::V6,
+        HopAddress::Udp(SocketAddr::V4(_))
+        | HopAddress::Tls(SocketAddr::V4(_))
+        | HopAddress::Ethernet(_) => AddressKind::V4,
     }
 }
 
 /// Returns the local address for datagrams to `endpoint`: any port.
 fn any_port(endpoint: HopAddress) -> SocketAddr {
-    match endpoint {
-        HopAddress::Udp(SocketAddr::V6(_)) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-        HopAddress::Udp(SocketAddr::V4(_)) | HopAddress::Ethernet(_) => {
-            (Ipv4Addr::UNSPECIFIED, 0).into()
-        }
+    match kind_of(endpoint) {
+        AddressKind::V6 => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        AddressKind::V4 => (Ipv4Addr::UNSPECIFIED, 0).into(),
     }
 }
 

@@ -31,6 +31,7 @@ pub(super) fn peer(
         split: hosts::SplitTerms::Never,
         caps: Caps::default(),
         resolver: ResolverTerms::Silent,
+        tls_port: None,
         may_claim: false,
         weight: 1,
     })

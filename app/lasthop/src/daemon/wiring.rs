@@ -79,10 +79,13 @@ impl Wiring {
             undo.add_route(&Route::to(destination).through(link).in_table(TABLE))?;
         }
         match self.endpoint {
-            HopAddress::Udp(SocketAddr::V4(endpoint)) => {
+            HopAddress::Udp(SocketAddr::V4(endpoint))
+            | HopAddress::Tls(SocketAddr::V4(endpoint)) => {
                 loosen_on_the_way_to(undo, (*endpoint.ip()).into())
             }
-            HopAddress::Udp(SocketAddr::V6(_)) | HopAddress::Ethernet(_) => Ok(()),
+            HopAddress::Udp(SocketAddr::V6(_))
+            | HopAddress::Tls(SocketAddr::V6(_))
+            | HopAddress::Ethernet(_) => Ok(()),
         }
     }
 

@@ -22,7 +22,7 @@ fn bearer(bind: &str) -> UdpBearer {
 fn place(address: HopAddress) -> SocketAddr {
     match address {
         HopAddress::Udp(address) => address,
-        HopAddress::Ethernet(address) => panic!("{address} is no UDP address"),
+        HopAddress::Ethernet(_) | HopAddress::Tls(_) => panic!("{address} is no UDP address"),
     }
 }
 
@@ -198,7 +198,7 @@ fn privileged_datagrams_find_room_in_a_flood() {
         sender.send_to(&[4; 24], to).expect("sent");
         sender.send_to(&[4; 25], to).expect("sent");
         let mut waiter = Waiter::new().expect("a waiter");
-        let second = bearer.second_descriptor().expect("two descriptors");
+        let second = bearer.more_descriptors()[0];
         for (descriptor, token) in [(bearer.as_fd(), 1), (second, 2)] {
             waiter
                 .add(descriptor, token, Interest::Readable)

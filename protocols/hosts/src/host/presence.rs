@@ -17,6 +17,10 @@ impl Host {
         let mut refused = Vec::new();
         for (index, peer) in self.peers.iter_mut().filter(there) {
             peer.signs.refused = Some(now);
+            if let Some(ways) = &mut peer.search.ways {
+                ways.refused(now);
+                self.agenda.ways.set(index, ways.due());
+            }
             // A gateway does not initiate and is refused: there is nothing to retry.
             let _ = self.endpoint.retry_soon(now, peer.id);
             refused.push(index);
@@ -75,9 +79,13 @@ impl Host {
 
     /// Completes the change of place.
     pub(crate) fn link_up(&mut self, now: Instant) {
-        for (_, peer) in self.peers.iter_mut() {
+        for (index, peer) in self.peers.iter_mut() {
             if let Some(moving) = &mut peer.moving {
                 moving.arrived = true;
+            }
+            if let Some(ways) = &mut peer.search.ways {
+                ways.network_changed(now);
+                self.agenda.ways.set(index, ways.due());
             }
             // A gateway does not initiate and is refused: there is nothing to retry.
             let _ = self.endpoint.retry_now(now, peer.id);

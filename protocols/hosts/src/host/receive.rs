@@ -66,6 +66,7 @@ impl Host {
             Received::Handshake(peer) => {
                 // A response answers this host's own initiation, so it is new; an initiation may be a copy.
                 arrival.newest = self.role == Role::Mobile;
+                arrival.is_handshake = true;
                 Some((peer, 0))
             }
             Received::Dropped(cause) => {
@@ -157,6 +158,7 @@ impl Host {
         let is_known = self.peers[index].endpoint == Some(arrival.from);
         let is_found = is_known || (is_data && arrival.newest);
         self.heard(now, index, is_found);
+        self.way_answers(now, index, arrival.from);
         self.locate(now, index, arrival);
         Some(index)
     }

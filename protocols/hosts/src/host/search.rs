@@ -10,14 +10,15 @@ impl Host {
     /// Records a datagram to a peer. Only a mobile host searches for a peer, its gateway.
     pub(crate) fn seek(&mut self, now: Instant, index: usize) {
         let peer = &mut self.peers[index];
-        let may_seek =
-            self.role == Role::Mobile && matches!(peer.endpoint, Some(HopAddress::Udp(_)));
+        let may_seek = self.role == Role::Mobile
+            && matches!(peer.endpoint, Some(HopAddress::Udp(_) | HopAddress::Tls(_)));
         if may_seek && peer.search.sent(now) {
             self.outputs.push_back(Output::Seek { peer: index });
         }
         if self.role == Role::Mobile {
             self.log_trouble(now, index);
         }
+        self.way_was_used(now, index);
     }
 
     /// Adds an address where a peer may be. Only a datagram from there proves it; so handshakes and probes of the

@@ -37,11 +37,11 @@ impl Host {
         to: Option<HopAddress>,
         datagram: &[u8],
     ) {
-        let beside = index.map(|index| self.peers[index].search.places());
-        let places = to.iter().chain(beside.unwrap_or_default());
+        let beside = index.map(|index| self.peers[index].search.places(now));
+        let places = to.into_iter().chain(beside.into_iter().flatten());
         for to in places {
             self.outputs.push_back(Output::Datagram {
-                to: *to,
+                to,
                 buffer: PacketBuffer::copy_of(datagram),
                 // Networks that drop ECN-capable packets must not keep the ends apart.
                 ecn: Ecn::NotCapable,

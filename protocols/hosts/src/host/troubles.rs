@@ -37,7 +37,7 @@ impl Host {
         };
         match trouble.code {
             // These have events of their own.
-            TroubleCode::KeyShared | TroubleCode::OutOfReach => return,
+            TroubleCode::KeyShared | TroubleCode::OutOfReach | TroubleCode::UdpBlocked => return,
             _ if !self.peers[index].signs.clues.is_news(trouble.code) => return,
             _ => {}
         }
@@ -53,6 +53,7 @@ impl Host {
             is_shut: peer.reach.shut_for(now).is_some(),
             silent_for: peer.search.silent_for(now),
             at: peer.endpoint,
+            ways: peer.search.ways.as_ref(),
             clues: &peer.signs.clues,
         };
         let trouble = facts.judge()?;

@@ -26,6 +26,8 @@ pub(crate) struct Arrival {
     pub(crate) newest: bool,
     /// True if it shows that the peer receives at its source.
     pub(crate) proven: bool,
+    /// True if it is a message of a handshake.
+    pub(crate) is_handshake: bool,
     /// Its content, if that is about the path.
     pub(crate) message: Option<PathMessage>,
 }
@@ -38,6 +40,7 @@ impl Arrival {
             bytes,
             newest: false,
             proven: false,
+            is_handshake: false,
             message: None,
         }
     }
@@ -56,6 +59,13 @@ impl Host {
         let peer = &mut self.peers[index];
         let is_answered = matches!(arrival.message, Some(PathMessage::Answer(bits))
             if self.endpoint.is_path_answer(now, peer.id, from, bits));
+        if self.is_other_way(index, from) {
+            return self.heard_on_other_way(now, index, arrival, is_answered);
+        }
+        if is_answered || arrival.is_handshake {
+            self.way_is_proven(index, from);
+        }
+        let peer = &mut self.peers[index];
         let candidate = &mut peer.presence.candidate;
         let is_candidate = candidate.is_some_and(|candidate| candidate.at == from);
         if peer.endpoint == Some(from) {
@@ -106,7 +116,13 @@ impl Host {
     }
 
     /// Sends a message about a path on that path.
-    fn send_on_path(&mut self, now: Instant, index: usize, to: HopAddress, message: PathMessage) {
+    pub(super) fn send_on_path(
+        &mut self,
+        now: Instant,
+        index: usize,
+        to: HopAddress,
+        message: PathMessage,
+    ) {
         self.send_message(now, index, to, &message.encode());
     }
 
@@ -123,20 +139,28 @@ impl Host {
         buffer.extend(message);
         buffer.grow_front(DATA_HEADER_BYTES);
         buffer.grow(TAG);
+        let peer = self.peers[index].id;
+        let sealed = if self.is_other_way(index, to) {
+            self.endpoint.seal_beside(now, peer, &mut buffer)
+        } else {
+            self.endpoint.seal(now, peer, &mut buffer)
+        };
         // Without keys there is nobody to send it to.
-        if self
-            .endpoint
-            .seal(now, self.peers[index].id, &mut buffer)
-            .is_ok()
-        {
+        if sealed.is_ok() {
             let ecn = Ecn::NotCapable;
             self.tap(Some(index), &Crossing::leaves(to, ecn, message));
             self.outputs.push_back(Output::Datagram { to, buffer, ecn });
         }
     }
 
-    /// Sends everything for a peer to another address from now on.
+    /// Sends everything for a peer to another address from now on, as it has moved.
     fn moved(&mut self, now: Instant, index: usize, to: HopAddress) {
+        self.redirect(now, index, to, EventKind::Moved { to });
+    }
+
+    /// Sends everything for a peer to another address from now on; announces it, unless it is the first address.
+    pub(super) fn redirect(&mut self, now: Instant, index: usize, to: HopAddress, kind: EventKind) {
+        self.way_was_taken(now, index, to);
         let peer = &mut self.peers[index];
         peer.presence.candidate = None;
         let known = peer.endpoint.replace(to);
@@ -146,8 +170,12 @@ impl Host {
             if !is_over {
                 self.path_moved(now, index);
             }
-            self.announce(index, EventKind::Moved { to });
+            self.announce(index, kind);
         } else if !is_over {
+            self.link(now, index);
+        }
+        // Nothing is known of the new way out yet.
+        if !is_over && std::mem::take(&mut self.peers[index].reach).is_shut() {
             self.link(now, index);
         }
     }

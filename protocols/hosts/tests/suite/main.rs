@@ -42,4 +42,5 @@ mod tcp;
 mod troubles;
 mod verdicts;
 mod way_back;
+mod ways;
 mod window;

@@ -33,6 +33,7 @@ pub(crate) fn peer(name: &str, networks: &[(&str, u8)]) -> Peer {
         split: SplitTerms::Never,
         caps: Caps::default(),
         resolver: ResolverTerms::Silent,
+        tls_port: None,
         may_claim: false,
         weight: 1,
     }

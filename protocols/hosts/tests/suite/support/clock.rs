@@ -71,6 +71,7 @@ impl Pair {
             }
             self.channel.handle_timeout(self.now);
             self.drain_channel();
+            self.deliver_by_tls();
             self.compete();
             self.send_others();
             for host in [MOBILE, GATEWAY] {
@@ -86,6 +87,7 @@ impl Pair {
             self.host_deadline(MOBILE),
             self.host_deadline(GATEWAY),
             self.trouble.next_late(),
+            self.place.tls.next(),
             self.trouble.others.as_ref().map(|others| others.next),
             self.requests.as_ref().map(|(_, _, next)| *next),
             self.ends.as_ref().and_then(ends::Ends::poll_timeout),

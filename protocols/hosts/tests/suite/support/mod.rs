@@ -10,6 +10,7 @@ pub(crate) mod paths;
 pub(crate) mod place;
 pub(crate) mod site;
 mod splitting;
+mod tls;
 pub(crate) mod traffic;
 pub(crate) mod trouble;
 pub(crate) mod tunnels;
@@ -123,6 +124,8 @@ struct Setting {
     /// True if flows of the mobile host may go around the hop.
     detours: bool,
     resolver: place::Terms,
+    /// True if the gateway takes TLS too.
+    has_tls: bool,
 }
 
 impl Setting {
@@ -138,6 +141,7 @@ impl Setting {
             bearer_mtu: paths::usual(),
             detours: false,
             resolver: place::Terms::Unknown,
+            has_tls: false,
         }
     }
 }
@@ -150,6 +154,7 @@ fn host(index: usize, setting: Setting) -> Host {
     };
     let peer = Peer {
         endpoint: (index == MOBILE).then(|| end(setting, GATEWAY)),
+        tls_port: (index == MOBILE && setting.has_tls).then_some(tls::PORT),
         tcp: setting.tcp[index],
         split: setting.split[index],
         resolver: place::resolver_terms(index, setting),
@@ -426,7 +431,10 @@ impl Pair {
                 self.input(host, Input::Unreachable(to));
             }
             Output::Datagram { to, buffer, .. } => {
-                if !self.is_refused(host, &buffer) && self.passes(host, to, &buffer) {
+                if !self.goes_beside(host, to, &buffer)
+                    && !self.is_refused(host, &buffer)
+                    && self.passes(host, to, &buffer)
+                {
                     self.launch(host, buffer);
                 }
             }

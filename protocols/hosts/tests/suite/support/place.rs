@@ -9,6 +9,7 @@ use units::{Duration, Instant};
 use wire::address::HopAddress;
 use wire::packet::PacketBuffer;
 
+use super::tls::Tls;
 use super::{GATEWAY, MOBILE, Pair, Setting};
 
 /// Returns the address from which a copy of the next datagram comes, if there is one.
@@ -37,6 +38,8 @@ pub(crate) struct Place {
     pub(crate) loses: Option<(usize, usize, u32)>,
     /// When the mobile host learned of which resolvers.
     pub(crate) resolvers: Vec<(Instant, Resolvers)>,
+    /// The way by TLS.
+    pub(crate) tls: Tls,
 }
 
 /// A NAT that forgets an idle host.
