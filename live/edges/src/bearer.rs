@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::io::Errno;
-use units::Instant;
+use units::{Bytes, Instant};
 use wire::address::HopAddress;
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
@@ -13,12 +13,13 @@ pub use crate::datagrams::{
     Arrival, Batch, BearerCounters, DatagramBearer, NetworkChange, PathLimit, PathReport, Sent,
 };
 use crate::ethernet::EthernetBearer;
-use crate::udp::UdpBearer;
+pub use crate::networks::NetworkBearer;
+use crate::tls::TlsCounters;
 
 /// The bearer that a configuration selects.
 pub enum Bearer {
-    /// UDP datagrams.
-    Udp(UdpBearer),
+    /// Across networks: UDP datagrams, or TLS.
+    Networks(Box<NetworkBearer>),
     /// Ethernet frames.
     Ethernet(EthernetBearer),
 }
@@ -26,7 +27,7 @@ pub enum Bearer {
 impl DatagramBearer for Bearer {
     fn local_address(&self) -> HopAddress {
         match self {
-            Self::Udp(bearer) => bearer.local_address(),
+            Self::Networks(bearer) => bearer.local_address(),
             Self::Ethernet(bearer) => bearer.local_address(),
         }
     }
@@ -37,56 +38,84 @@ impl DatagramBearer for Bearer {
         sink: &mut impl FnMut(Arrival, &mut [u8]),
     ) -> io::Result<Batch> {
         match self {
-            Self::Udp(bearer) => bearer.receive_batch(now, sink),
+            Self::Networks(bearer) => bearer.receive_batch(now, sink),
             Self::Ethernet(bearer) => bearer.receive_batch(now, sink),
         }
     }
 
     fn send(&mut self, to: HopAddress, datagrams: &[PacketBuffer]) -> Sent {
         match self {
-            Self::Udp(bearer) => bearer.send(to, datagrams),
+            Self::Networks(bearer) => bearer.send(to, datagrams),
             Self::Ethernet(bearer) => bearer.send(to, datagrams),
         }
     }
 
     fn set_ecn(&mut self, ecn: Ecn) {
         match self {
-            Self::Udp(bearer) => bearer.set_ecn(ecn),
+            Self::Networks(bearer) => bearer.set_ecn(ecn),
             Self::Ethernet(bearer) => bearer.set_ecn(ecn),
         }
     }
 
     fn follow_network(&mut self) -> io::Result<NetworkChange> {
         match self {
-            Self::Udp(bearer) => bearer.follow_network(),
+            Self::Networks(bearer) => bearer.follow_network(),
             Self::Ethernet(bearer) => bearer.follow_network(),
         }
     }
 
     fn refused(&mut self) -> Option<HopAddress> {
         match self {
-            Self::Udp(bearer) => bearer.refused(),
+            Self::Networks(bearer) => bearer.refused(),
             Self::Ethernet(bearer) => bearer.refused(),
         }
     }
 
-    fn second_descriptor(&self) -> Option<BorrowedFd<'_>> {
+    fn more_descriptors(&self) -> Vec<BorrowedFd<'_>> {
         match self {
-            Self::Udp(bearer) => bearer.second_descriptor(),
-            Self::Ethernet(bearer) => bearer.second_descriptor(),
+            Self::Networks(bearer) => bearer.more_descriptors(),
+            Self::Ethernet(bearer) => bearer.more_descriptors(),
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Self::Networks(bearer) => bearer.poll_timeout(),
+            Self::Ethernet(bearer) => bearer.poll_timeout(),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        match self {
+            Self::Networks(bearer) => bearer.handle_timeout(now),
+            Self::Ethernet(bearer) => bearer.handle_timeout(now),
+        }
+    }
+
+    fn memory_most(&self) -> Bytes {
+        match self {
+            Self::Networks(bearer) => bearer.memory_most(),
+            Self::Ethernet(bearer) => bearer.memory_most(),
+        }
+    }
+
+    fn tls_counters(&self) -> Option<TlsCounters> {
+        match self {
+            Self::Networks(bearer) => bearer.tls_counters(),
+            Self::Ethernet(bearer) => bearer.tls_counters(),
         }
     }
 
     fn counters(&self) -> BearerCounters {
         match self {
-            Self::Udp(bearer) => bearer.counters(),
+            Self::Networks(bearer) => bearer.counters(),
             Self::Ethernet(bearer) => bearer.counters(),
         }
     }
 
     fn path_reports(&mut self) -> Vec<PathReport> {
         match self {
-            Self::Udp(bearer) => bearer.path_reports(),
+            Self::Networks(bearer) => bearer.path_reports(),
             Self::Ethernet(bearer) => bearer.path_reports(),
         }
     }
@@ -95,7 +124,7 @@ impl DatagramBearer for Bearer {
 impl AsFd for Bearer {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Self::Udp(bearer) => bearer.as_fd(),
+            Self::Networks(bearer) => bearer.as_fd(),
             Self::Ethernet(bearer) => bearer.as_fd(),
         }
     }

@@ -6,10 +6,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Instant;
+use units::{Bytes, Instant};
 use wire::address::HopAddress;
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
+
+use crate::tls::TlsCounters;
 
 /// Time and sender of a received datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,8 +135,26 @@ pub trait DatagramBearer: AsFd {
         None
     }
 
-    /// Returns another descriptor that is readable while datagrams wait, if there are two.
-    fn second_descriptor(&self) -> Option<BorrowedFd<'_>> {
+    /// Returns the other descriptors that are readable while datagrams wait, if there are several.
+    fn more_descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        Vec::new()
+    }
+
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout), if there is one.
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Closes what is silent for too long.
+    fn handle_timeout(&mut self, _now: Instant) {}
+
+    /// Returns the limit of its memory besides a few buffers.
+    fn memory_most(&self) -> Bytes {
+        Bytes::ZERO
+    }
+
+    /// Returns the counters of connections of TLS, if there may be some.
+    fn tls_counters(&self) -> Option<TlsCounters> {
         None
     }
 

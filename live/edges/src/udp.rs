@@ -345,8 +345,9 @@ impl DatagramBearer for UdpBearer {
         self.counters
     }
 
-    fn second_descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.rest.as_ref().map(|rest| rest.socket.as_fd())
+    fn more_descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        let rest = self.rest.iter().map(|rest| rest.socket.as_fd());
+        rest.collect()
     }
 
     fn path_reports(&mut self) -> Vec<PathReport> {

@@ -177,8 +177,8 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         let waiter = Waiter::new()?;
         waiter.add(&ports.device, DEVICE, Interest::Readable)?;
         waiter.add(&ports.bearer, BEARER, Interest::Readable)?;
-        if let Some(second) = ports.bearer.second_descriptor() {
-            waiter.add(second, BEARER, Interest::Readable)?;
+        for other in ports.bearer.more_descriptors() {
+            waiter.add(other, BEARER, Interest::Readable)?;
         }
         let watch = |port: Option<&dyn AsFd>, token| match port {
             Some(port) => waiter.add(port.as_fd(), token, Interest::Readable),
@@ -215,7 +215,8 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Returns the largest memory use of the program.
     pub fn memory_most(&self) -> Bytes {
         let sockets = self.work.sockets.as_ref().map(Sockets::memory);
-        self.host.memory_most() + MEMORY_BESIDE + sockets.unwrap_or_default()
+        let ports = self.ports.bearer.memory_most() + sockets.unwrap_or_default();
+        self.host.memory_most() + MEMORY_BESIDE + ports
     }
 
     /// Returns the host.
@@ -303,6 +304,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             sockets.handle_timeout(now);
             self.carry_out();
         }
+        self.ports.bearer.handle_timeout(now);
         if let Some(supervisor) = &mut self.ports.supervisor {
             supervisor.handle_timeout(now);
         }
@@ -333,7 +335,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         let own = supervisor.and_then(Supervisor::poll_timeout);
         let sockets = self.work.sockets.as_ref();
         let own = machine::earlier(own, sockets.and_then(Sockets::poll_timeout));
-        let own = machine::earlier(own, self.news_due);
+        let own = machine::earlier(own, self.bearer_due());
         let own = machine::earlier(own, Some(self.next_wall));
         let needs_flush = self.work.sockets.as_ref().is_some_and(Sockets::needs_flush);
         let goes_on = needs_flush || self.changes.is_some();

@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::Source;
 use super::carrier::{Carrier, Choice, EtherType, Kind};
-pub(crate) use super::values::{Cache, LongestPacket, Mtu, Network, Rate, Routes};
+pub(crate) use super::values::{Cache, LongestPacket, Mtu, Network, Rate, Routes, TcpPort};
 use crate::failure::Failure;
 
 /// Default of the inner MTU.
@@ -59,6 +59,8 @@ pub(crate) struct Hop {
     bearer: Option<Spanned<Kind>>,
     interface: Option<Spanned<String>>,
     ethertype: Option<Spanned<EtherType>>,
+    /// TCP port of the gateway for TLS, where networks let no UDP through; without one UDP is the only way.
+    tls_port: Option<Spanned<TcpPort>>,
 }
 
 impl Hop {
@@ -76,7 +78,19 @@ impl Hop {
             interface: self.interface.as_ref(),
             ether_type: self.ethertype.as_ref(),
         };
-        choice.settle(source)
+        let carrier = choice.settle(source)?;
+        match (&carrier, &self.tls_port) {
+            (Carrier::Ethernet { .. }, Some(given)) => {
+                let what = "TLS stands in for UDP; remove this line, or set `bearer = \"udp\"`";
+                Err(source.wrong(Some(given.span()), what))
+            }
+            (Carrier::Ethernet { .. }, None) | (Carrier::Udp, _) => Ok(carrier),
+        }
+    }
+
+    /// Returns the TCP port of the gateway for TLS, if it has one.
+    pub(crate) fn tls_port(&self) -> Option<u16> {
+        self.tls_port.as_ref().map(|given| given.get_ref().0.get())
     }
 
     /// Returns the limits of packets across a link of its own; or across networks, from a host whose widest interface

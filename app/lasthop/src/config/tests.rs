@@ -198,6 +198,18 @@ const WRONG_VALUES: &[WrongValue] = &[
         "addresses = []",
         "needs an inner",
     ),
+    (
+        MOBILE,
+        "# tls_port = 443",
+        "tls_port = 0",
+        "a number from 1 to 65535",
+    ),
+    (
+        GATEWAY,
+        "# tls_port = 443",
+        "tls_port = \"https\"",
+        "expected i64",
+    ),
     (MOBILE, "rajs6p24", "rajs6p25", "mistyped"),
     (
         MOBILE,
@@ -234,7 +246,7 @@ const WRONG_VALUES: &[WrongValue] = &[
         GATEWAY,
         "# tcp = \"arq\"",
         "tcp = \"air\"",
-        "some/hop.toml:119:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
+        "some/hop.toml:122:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
     ),
     (
         GATEWAY,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::num::NonZeroU16;
 use std::str::FromStr;
 
 use ipnet::IpNet;
@@ -55,6 +56,22 @@ from_text!(Listen, |text| {
     "'{text}' is not an address with a port; write it like '[::]:51830' (both IP versions) or '0.0.0.0:51830'"
 ))
 });
+
+/// A port of TCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TcpPort(pub(crate) NonZeroU16);
+
+impl<'de> Deserialize<'de> for TcpPort {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let given = i64::deserialize(input)?;
+        let port = u16::try_from(given).ok().and_then(NonZeroU16::new);
+        port.map(Self).ok_or_else(|| {
+            de::Error::custom(format!(
+                "{given} is not a port of TCP; write a number from 1 to 65535, usually 443"
+            ))
+        })
+    }
+}
 
 /// A host, by name or address, and a port.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,11 +3,12 @@
 use std::io;
 use std::net::SocketAddr;
 
-use edges::bearer::Bearer;
+use edges::bearer::{Bearer, NetworkBearer};
 use edges::ethernet::{EthernetBearer, EthernetOptions};
 use edges::netlink::Netlink;
+use edges::tls::{TlsBearer, TlsOptions};
 use edges::udp::{Privileged, UdpBearer, UdpOptions};
-use hosts::BearerMtu;
+use hosts::{BearerMtu, Role};
 
 use crate::config::carrier::Carrier;
 use crate::config::shared::{Hop, Reach};
@@ -17,9 +18,10 @@ use crate::failure::Failure;
 pub(super) struct Plan<'a> {
     pub(super) carrier: Carrier,
     pub(super) hop: &'a Hop,
+    pub(super) role: Role,
     /// Local address of UDP datagrams.
     pub(super) bind: SocketAddr,
-    /// Mark of UDP datagrams, which rules match.
+    /// Mark of packets of UDP and TLS, which rules match.
     pub(super) mark: Option<u32>,
 }
 
@@ -28,10 +30,11 @@ impl Plan<'_> {
     pub(super) fn open(&self) -> Result<(Bearer, BearerMtu), Failure> {
         match &self.carrier {
             Carrier::Udp => {
-                let bearer = self.open_udp()?;
+                let (udp, tls) = (self.open_udp()?, self.open_tls()?);
+                let bearer = Box::new(NetworkBearer::new(udp, tls));
                 let widest = widest_interface();
                 let mtu = self.hop.bearer_mtu(Reach::Networks { widest });
-                Ok((Bearer::Udp(bearer), mtu))
+                Ok((Bearer::Networks(bearer), mtu))
             }
             Carrier::Ethernet {
                 interface,
@@ -64,6 +67,32 @@ impl Plan<'_> {
                 }
                 io::ErrorKind::AddrNotAvailable => {
                     "; this host has no such address: set another `listen`, such as '[::]:51830'"
+                }
+                _ => "",
+            };
+            Failure::setting(format!("{error}{remedy}"))
+        })
+    }
+
+    /// Opens the bearer by TLS if a port is set: a gateway listens there, and a mobile host connects to it.
+    fn open_tls(&self) -> Result<Option<TlsBearer>, Failure> {
+        let Some(port) = self.hop.tls_port() else {
+            return Ok(None);
+        };
+        let listen = match self.role {
+            Role::Gateway => Some(SocketAddr::new(self.bind.ip(), port)),
+            Role::Mobile => None,
+        };
+        let mark = self.mark;
+        let bearer = TlsBearer::open(&TlsOptions { listen, mark });
+        bearer.map(Some).map_err(|error| {
+            let remedy = match error.kind() {
+                io::ErrorKind::AddrInUse => {
+                    "; another program, such as a web server, has this port: set another `tls_port` at both ends, or \
+                     remove it"
+                }
+                io::ErrorKind::PermissionDenied => {
+                    "; start as root, or with CAP_NET_BIND_SERVICE, or set a `tls_port` above 1023 at both ends"
                 }
                 _ => "",
             };

@@ -86,6 +86,7 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
     let plan = bearer::Plan {
         carrier: config.hop.carrier(&source)?,
         hop: &config.hop,
+        role: Role::Gateway,
         bind: config.listen(),
         mark: None,
     };

@@ -65,6 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let names = names_plan(&config, state_dir.clone());
     let gateway = hosts::Peer {
         endpoint: Some(endpoint),
+        tls_port: config.hop.tls_port(),
         resolver: names.terms(),
         ..gateway(&config, &source, splits)?
     };
@@ -80,6 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = bearer::Plan {
         carrier,
         hop: &config.hop,
+        role: Role::Mobile,
         bind: any_port(endpoint),
         mark: Some(MARK),
     };
@@ -106,10 +108,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         mobile: MobilePlan {
             detour: wiring.detour(),
             names: Some(names),
-            lookout: Some(Lookout::new(
-                places(&endpoints, kind_of(endpoint), &inside),
-                wiring.own.clone(),
-            )),
+            lookout: Some(lookout(&endpoints, endpoint, inside)),
         },
         reload: Present::mobile(source),
         split: splits.then(|| wiring.split(config.split)),
@@ -196,6 +195,11 @@ fn resolve_beside(endpoint: &Endpoint, inside: &[IpNet]) -> Option<HopAddress> {
         .into_iter()
         .find_map(find);
     found.map(HopAddress::Udp)
+}
+
+/// Returns what looks for a gateway that was at `endpoint`, and for this host's inner addresses in its networks.
+fn lookout(endpoints: &[Endpoint], endpoint: HopAddress, inside: Vec<IpNet>) -> Lookout {
+    Lookout::new(places(endpoints, kind_of(endpoint), &inside), inside)
 }
 
 /// Returns the addresses and names where a silent gateway may be, unless there is one address alone.

@@ -45,7 +45,7 @@ pub(crate) use mobile::MARK;
 pub(crate) use mobile::{Arguments as MobileArguments, check as check_mobile, run as run_mobile};
 pub(crate) use names::{COMMAND as RESOLVER_HELPER, run_resolver_helper};
 pub(crate) use privileges::{COMMAND as HELPER, run_helper};
-use privileges::{Duties, Keeper, Needs};
+use privileges::{Duties, Keeper, Marks, Needs};
 
 /// Default UDP port of a gateway.
 pub(crate) const PORT: u16 = 51_830;
@@ -85,6 +85,17 @@ struct MobilePlan {
     lookout: Option<Lookout>,
 }
 
+impl MobilePlan {
+    /// Returns what is opened with a mark for these peers.
+    fn marks(&self, peers: &[hosts::Peer]) -> Marks {
+        let lookout = self.lookout.as_ref();
+        Marks {
+            queries: lookout.is_some_and(Lookout::resolves_names),
+            connections: peers.iter().any(|peer| peer.tls_port.is_some()),
+        }
+    }
+}
+
 /// Starts the log, and protects memory from dumps; called before any secret is read.
 fn prepare(is_detached: bool) -> Result<(), Failure> {
     if is_detached {
@@ -104,14 +115,14 @@ impl Daemon {
     ) -> Result<(), Failure> {
         let (role, peers) = (self.host.role, names_of(&self.host.peers));
         let bearer = self.bearer;
+        let marks = self.mobile.marks(&self.host.peers);
         let config = hosts::Config {
             split: self.split.as_ref().map(split::Plan::config),
             ..self.host
         };
         let (host, twin) = make_host(config)?;
         let mobile = self.mobile;
-        let resolves_names = mobile.lookout.as_ref().is_some_and(Lookout::resolves_names);
-        let needs = Needs::of(self.user.as_deref(), self.split.as_ref(), resolves_names)?;
+        let needs = Needs::of(self.user.as_deref(), self.split.as_ref(), marks)?;
         // From here on a signal waits for the event loop, so nothing is left half done.
         let signals = Signals::catch().map_err(Failure::setting)?;
         let mut undo = open_undo(&self.state_dir, &self.name)?;

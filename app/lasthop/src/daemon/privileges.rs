@@ -39,16 +39,25 @@ pub(super) struct Needs {
     resolves_names: bool,
 }
 
+/// What a daemon opens after its start with a mark, so that it goes beside the hop.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Marks {
+    /// Queries for names.
+    pub(super) queries: bool,
+    /// Connections of TLS to the gateway.
+    pub(super) connections: bool,
+}
+
 impl Needs {
     /// Returns the needs of a daemon that splits TCP by `plan`, if at all.
     pub(super) fn of(
         user: Option<&str>,
         plan: Option<&split::Plan>,
-        resolves_names: bool,
+        marks: Marks,
     ) -> Result<Self, Failure> {
         let mut capabilities = CapabilitySet::empty();
-        if resolves_names {
-            // For the mark of the queries.
+        // For the marks.
+        if marks.queries || marks.connections {
             capabilities |= CapabilitySet::NET_RAW;
         }
         if let Some(plan) = plan.filter(|plan| plan.end != End::Mobile) {
@@ -62,7 +71,7 @@ impl Needs {
         Ok(Self {
             user: User::find(user).map_err(Failure::setting)?,
             capabilities,
-            resolves_names,
+            resolves_names: marks.queries,
         })
     }
 

@@ -36,4 +36,5 @@ mod signals;
 mod split;
 mod support;
 mod tcp_methods;
+mod tls;
 mod web;

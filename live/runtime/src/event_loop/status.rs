@@ -2,6 +2,7 @@
 
 use edges::bearer::{BearerCounters, DatagramBearer};
 use edges::clock;
+use edges::tls::TlsCounters;
 use edges::tun::{DeviceCounters, PacketDevice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,9 @@ pub struct BearerStatus {
     pub counters: BearerCounters,
     /// Datagrams for which the socket had no room.
     pub without_room: u64,
+    /// Connections of TLS, if there may be some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsCounters>,
 }
 
 impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
@@ -115,6 +119,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             bearer: BearerStatus {
                 counters: self.ports.bearer.counters(),
                 without_room: self.work.outbox.dropped(),
+                tls: self.ports.bearer.tls_counters(),
             },
             split: self.host.split_status(),
             names: self.names(),

@@ -1,0 +1,156 @@
+//! A network that lets no UDP through: the hop goes on by TLS, and returns to UDP.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use crate::support::{FIXED_HOST, Hosts, able, connect, fetch, rule};
+
+const HOP: &str = "[hop]\ntls_port = 443";
+/// What the network between the two hosts does: at the gateway's host, where the mobile host comes in.
+const BLOCK: &str = "table inet blocked { chain input { type filter hook input priority 0; \
+                     iifname air meta l4proto udp drop; }; }";
+const UNBLOCK: &str = "delete table inet blocked";
+/// The gateway for the mobile host.
+const GATEWAY: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 1, 0, 1));
+
+fn endpoint(hosts: &Hosts, part: &str) -> String {
+    hosts.peer(part)["endpoint"].as_str().unwrap_or("").into()
+}
+
+fn wait_for(hosts: &Hosts, by_tls: bool) {
+    let what = if by_tls { "goes by TLS" } else { "goes by UDP" };
+    let is_so = |part| {
+        let endpoint = endpoint(hosts, part);
+        !endpoint.is_empty() && endpoint.starts_with("tls:") == by_tls
+    };
+    hosts.wait_until(what, || is_so("mobile") && is_so("gateway"));
+}
+
+/// A download without an end, until it is told to end. Each byte is checked.
+struct Download {
+    received: AtomicU64,
+    ends: AtomicBool,
+}
+
+impl Download {
+    fn serve(&self, mut server: TcpStream) {
+        let mut at = 0_u64;
+        while !self.ends.load(Ordering::Relaxed) {
+            let bytes: Vec<u8> = (at..at + 1_000).map(byte).collect();
+            server.write_all(&bytes).unwrap();
+            at += 1_000;
+        }
+    }
+
+    fn fetch(&self, mut client: TcpStream) {
+        let mut buffer = [0; 16_384];
+        loop {
+            let count = client.read(&mut buffer).unwrap();
+            if count == 0 {
+                return;
+            }
+            let at = self.received.load(Ordering::Relaxed);
+            let expected = (at..at + count as u64).map(byte);
+            assert!(expected.eq(buffer[..count].iter().copied()), "at {at}");
+            self.received.fetch_add(count as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until another megabyte has come.
+    fn goes_on(&self, hosts: &Hosts) {
+        let before = self.received.load(Ordering::Relaxed);
+        hosts.wait_until("the download goes on", || {
+            self.received.load(Ordering::Relaxed) > before + 1_000_000
+        });
+    }
+}
+
+fn byte(at: u64) -> u8 {
+    (at.wrapping_mul(0x9e37_79b9) >> 16) as u8
+}
+
+/// Ends the download also if an assertion fails.
+struct End<'a>(&'a Download);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.ends.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_download_goes_on_by_tls_where_udp_is_blocked_and_returns_to_udp() {
+    if !able() {
+        return;
+    }
+    let hosts = Hosts::create();
+    for part in ["gateway", "mobile"] {
+        hosts.configure_more(part, "[tun]", HOP);
+    }
+    let before = hosts.traces();
+    let [gateway, mobile] = hosts.start_both();
+    wait_for(&hosts, false);
+    let (client, server) = connect(&hosts.mobile, &hosts.fixed, FIXED_HOST).unwrap();
+    let download = Download {
+        received: AtomicU64::new(0),
+        ends: AtomicBool::new(false),
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| download.serve(server));
+        scope.spawn(|| download.fetch(client));
+        let _end = End(&download);
+        download.goes_on(&hosts);
+        rule(&hosts.gateway, BLOCK);
+        wait_for(&hosts, true);
+        download.goes_on(&hosts);
+        let (code, page) = hosts.status_page(&["--name", "mobile", "--peer", "gateway"]);
+        assert_eq!(code, Some(0), "{page}");
+        assert!(page.contains("(udp-blocked)"), "{page}");
+        rule(&hosts.gateway, UNBLOCK);
+        wait_for(&hosts, false);
+        download.goes_on(&hosts);
+    });
+    let log = hosts.log("mobile");
+    assert!(log.contains("no answer by UDP for"), "{log}");
+    assert!(log.contains("UDP works again after"), "{log}");
+    for daemon in [gateway, mobile] {
+        assert!(daemon.terminate().success(), "{}", hosts.logs());
+    }
+    assert_eq!(hosts.traces(), before);
+}
+
+/// A hop that begins by TLS, with strangers at the port: they get a handshake of TLS and then nothing.
+#[test]
+fn a_hop_begins_by_tls_beside_strangers_who_get_no_answer() {
+    if !able() {
+        return;
+    }
+    let hosts = Hosts::create();
+    for part in ["gateway", "mobile"] {
+        hosts.configure_more(part, "[tun]", HOP);
+    }
+    rule(&hosts.gateway, BLOCK);
+    let daemons = hosts.start_both();
+    wait_for(&hosts, true);
+    let mut strangers: Vec<_> = (0..4)
+        .map(|_| {
+            let connected = hosts.mobile.run(|| TcpStream::connect((GATEWAY, 443)));
+            connected.unwrap().unwrap()
+        })
+        .collect();
+    for stranger in &mut strangers {
+        stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    }
+    fetch(&hosts, 300_000);
+    for mut stranger in strangers {
+        let mut answer = Vec::new();
+        // An alert of TLS at most: it cannot be a record of data.
+        let _ = stranger.read_to_end(&mut answer);
+        assert!(answer.len() < 16, "{answer:?}");
+    }
+    for daemon in daemons {
+        assert!(daemon.terminate().success(), "{}", hosts.logs());
+    }
+}
