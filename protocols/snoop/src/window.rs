@@ -64,8 +64,9 @@ impl Window {
         below > -FARTHEST && beyond <= 1
     }
 
-    /// Returns a cached packet as the receiver takes it now. The receiver drops segments with a timestamp older than the
-    /// last that it has echoed (PAWS, RFC 7323 §5), and a repeat by the sender, of data before these, has a newer one.
+    /// Returns a cached packet as the receiver takes it now. The receiver drops segments with a timestamp older than
+    /// the last that it has echoed (PAWS, RFC 7323 §5), and a repeat by the sender, of data before these, has a newer
+    /// one.
     pub(crate) fn acceptable<P: Segment>(&self, packet: P) -> P {
         let timestamps = self.last.as_ref().and_then(|last| last.options.timestamps);
         let revision = Revision {

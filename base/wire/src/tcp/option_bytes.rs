@@ -34,8 +34,8 @@ impl OptionBytes {
         bytes.padded()
     }
 
-    /// Returns the options of `tcp`, with those that a gateway may change (timestamps, SACK blocks, cause, losses on the
-    /// air) taken from `options`, and all others unchanged.
+    /// Returns the options of `tcp`, with those that a gateway may change (timestamps, SACK blocks, cause, losses on
+    /// the air) taken from `options`, and all others unchanged.
     pub fn revised(tcp: &TcpView<'_>, options: &TcpSegmentOptions) -> Self {
         let mut bytes = Self::empty();
         let mut rest = &tcp.bytes()[HEADER_LENGTH..tcp.header_length()];

@@ -23,7 +23,7 @@ fn what_the_sender_repeats_is_forwarded_and_takes_the_place_of_a_repair() {
     assert_eq!(script.agent.counters().sender_repeats, 1);
     assert_eq!(script.mobile_sends(ack(0)), []);
     let repaired = script.mobile_sends(ack(0));
-    let newest = snoop::Output::ToMobile {
+    let newest = Output::ToMobile {
         packet: again,
         priority: true,
     };
@@ -94,7 +94,7 @@ fn a_lost_fin_is_repaired_like_data() {
     fin.header.flags = TcpFlags::ACK | TcpFlags::FIN;
     assert_eq!(script.fixed_sends(fin.clone()), [down(fin.clone())]);
     script.mobile_sends(ack(1));
-    let repaired = snoop::Output::ToMobile {
+    let repaired = Output::ToMobile {
         packet: fin,
         priority: true,
     };
