@@ -32,6 +32,7 @@ mod mount;
 mod nfs;
 mod peers;
 mod reload;
+mod rotate;
 mod secrets;
 mod service;
 mod signals;
@@ -98,6 +99,7 @@ enum Command {
     Reload(reload::Arguments),
     Rename(peers::RenameArguments),
     Revoke(peers::RevokeArguments),
+    Rotate(rotate::Arguments),
     Signals(signals::Arguments),
     Status(status::Arguments),
     Sync(mount::SyncArguments),
@@ -166,6 +168,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Peers(arguments) => peers::list(&arguments),
         Command::Rename(arguments) => peers::rename(&arguments),
         Command::Revoke(arguments) => peers::revoke(&arguments),
+        Command::Rotate(arguments) => rotate::run(&arguments),
         Command::Gateway(arguments) => daemon::run_gateway(&arguments),
         Command::Mobile(arguments) => daemon::run_mobile(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),

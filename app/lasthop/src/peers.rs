@@ -16,7 +16,7 @@ use crate::status::ENDING;
 
 /// The gateway that is meant.
 #[derive(Debug, Args)]
-struct Gateway {
+pub(crate) struct Gateway {
     /// The gateway's configuration [default: that of `lasthop gateway up`]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -26,7 +26,7 @@ struct Gateway {
 }
 
 impl Gateway {
-    fn load(&self) -> Result<Mobiles, Failure> {
+    pub(crate) fn load(&self) -> Result<Mobiles, Failure> {
         Mobiles::load(&configuration(self.config.as_deref(), &self.state)?)
     }
 }
@@ -118,7 +118,11 @@ impl Row {
                 format!("invited, {} left", lifetime::in_words(expires - now))
             }
             (_, None, _) if status.is_null() => "joined (the gateway is off)".into(),
-            (_, Some(peer), _) if !peer["keys_age"].is_null() => "connected".into(),
+            (_, Some(peer), _) if peer["keys_age"].is_null() => "away".into(),
+            (_, Some(peer), _) if peer["knows_former_key"] == true => {
+                "connected, by the former key".into()
+            }
+            (_, Some(_), _) => "connected".into(),
             _ => "away".into(),
         };
         let addresses = mobile.networks().map(|network| match network {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use association::TcpMethod;
+use session::PublicKey;
 use signals::Change;
 use units::Duration;
 use wire::address::HopAddress;
@@ -37,6 +38,13 @@ pub enum EventKind {
         /// Time from this stamp to the newest one before it.
         behind: Duration,
     },
+    /// The peer, a gateway, has another key, for which it has vouched.
+    KeyReplaced {
+        /// The key from now on.
+        key: PublicKey,
+    },
+    /// The peer, a mobile host, knows only the former key of this host, and was told the present one.
+    FormerKeyUsed,
     /// The peer reported that it leaves.
     Left,
     /// The keys are too old, and the peer is out of reach.
@@ -119,6 +127,8 @@ impl EventKind {
         match self {
             Self::Established { .. } => "established",
             Self::KeyShared => "key-shared",
+            Self::KeyReplaced { .. } => "key-replaced",
+            Self::FormerKeyUsed => "former-key-used",
             Self::StampRefused { .. } => "stamp-refused",
             Self::Left => "left",
             Self::Expired => "expired",
@@ -154,6 +164,8 @@ impl EventKind {
             Self::HandoffBegan => Some(Change::HandoffBegan),
             Self::HandoffEnded { .. } => Some(Change::HandoffEnded),
             Self::KeyShared
+            | Self::KeyReplaced { .. }
+            | Self::FormerKeyUsed
             | Self::StampRefused { .. }
             | Self::Moved { .. }
             | Self::FellBack { .. }
@@ -173,70 +185,69 @@ impl EventKind {
 
 impl fmt::Display for Event {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let peer = &self.peer;
+        write!(formatter, "{}: ", self.peer)?;
         match &self.kind {
-            EventKind::Trouble(trouble) => write!(formatter, "{peer}: {trouble}"),
-            EventKind::Established { fresh: true } => write!(formatter, "{peer}: connected"),
-            EventKind::Established { fresh: false } => write!(formatter, "{peer}: keys renewed"),
-            EventKind::KeyShared => write!(formatter, "{peer}: {KEY_SHARED}"),
+            EventKind::Trouble(trouble) => write!(formatter, "{trouble}"),
+            EventKind::Established { fresh: true } => write!(formatter, "connected"),
+            EventKind::Established { fresh: false } => write!(formatter, "keys renewed"),
+            EventKind::KeyShared => write!(formatter, "{KEY_SHARED}"),
             EventKind::StampRefused { behind } => {
-                write!(formatter, "{peer}: {}", stamp_refused(*behind))
+                write!(formatter, "{}", stamp_refused(*behind))
             }
-            EventKind::Left => write!(formatter, "{peer}: left"),
-            EventKind::Expired => write!(formatter, "{peer}: out of reach"),
-            EventKind::FadeBegan => write!(formatter, "{peer}: a fade began"),
+            EventKind::KeyReplaced { key } => write!(formatter, "its key is {key} now"),
+            EventKind::FormerKeyUsed => write!(
+                formatter,
+                "it knows only the former key of this gateway, and was told the present one"
+            ),
+            EventKind::Left => write!(formatter, "left"),
+            EventKind::Expired => write!(formatter, "out of reach"),
+            EventKind::FadeBegan => write!(formatter, "a fade began"),
             EventKind::FadeEnded { lasted, .. } => {
-                write!(formatter, "{peer}: a fade of {lasted} ended")
+                write!(formatter, "a fade of {lasted} ended")
             }
             EventKind::HandoffBegan => {
-                write!(formatter, "{peer}: the network of this host is changing")
+                write!(formatter, "the network of this host is changing")
             }
             EventKind::HandoffEnded { lasted } => {
-                write!(
-                    formatter,
-                    "{peer}: in reach after a change that took {lasted}"
-                )
+                write!(formatter, "in reach after a change that took {lasted}")
             }
-            EventKind::Moved { to } => write!(formatter, "{peer}: moved to {to}"),
+            EventKind::Moved { to } => write!(formatter, "moved to {to}"),
             EventKind::FellBack { to, silent } => {
-                write!(formatter, "{peer}: {}", fell_back(*to, *silent))
+                write!(formatter, "{}", fell_back(*to, *silent))
             }
             EventKind::Returned { to, lasted } => {
-                write!(formatter, "{peer}: {}", returned(*to, *lasted))
+                write!(formatter, "{}", returned(*to, *lasted))
             }
             EventKind::ForeignRequest { to } => write!(
                 formatter,
-                "{peer}: it requested a connection to {to}, which is no inner address of this host, and was refused; \
+                "it requested a connection to {to}, which is no inner address of this host, and was refused; \
                  no gateway of ours does that, so check whose this one is"
             ),
-            EventKind::Admitted => write!(formatter, "{peer}: may connect from now on"),
-            EventKind::Changed { anew: false } => write!(formatter, "{peer}: has new settings"),
+            EventKind::Admitted => write!(formatter, "may connect from now on"),
+            EventKind::Changed { anew: false } => write!(formatter, "has new settings"),
             EventKind::Changed { anew: true } => {
-                write!(
-                    formatter,
-                    "{peer}: has new settings, and connects anew with them"
-                )
+                write!(formatter, "has new settings, and connects anew with them")
             }
-            EventKind::Revoked => write!(formatter, "{peer}: revoked"),
-            EventKind::NotAdmitted(error) => write!(formatter, "{peer}: not admitted: {error}"),
+            EventKind::Revoked => write!(formatter, "revoked"),
+            EventKind::NotAdmitted(error) => write!(formatter, "not admitted: {error}"),
             EventKind::DetourBegan { down_for } => write!(
                 formatter,
-                "{peer}: not reached for {down_for}; new flows go around the hop until it works again"
+                "not reached for {down_for}; new flows go around the hop until it works again"
             ),
             EventKind::DetourEnded { lasted } => write!(
                 formatter,
-                "{peer}: reached again; new flows cross the hop, after {lasted} around it"
+                "reached again; new flows cross the hop, after {lasted} around it"
             ),
             EventKind::StreamsRefused => write!(
                 formatter,
-                "{peer}: it does not take streams by MTCP (its version does not know them, or it has no `nft`); \
+                "it does not take streams by MTCP (its version does not know them, or it has no `nft`); \
                  TCP is split with the kernel's on the hop, or by \"auto\" repaired there"
             ),
             EventKind::TcpRefused { chosen } => {
                 let chosen = chosen.name();
                 write!(
                     formatter,
-                    "{peer}: its version does not know tcp = \"{chosen}\"; TCP goes as by \"arq\""
+                    "its version does not know tcp = \"{chosen}\"; TCP goes as by \"arq\""
                 )
             }
         }

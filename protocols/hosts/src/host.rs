@@ -3,6 +3,7 @@
 mod bindings;
 mod claims;
 mod detour;
+mod keys;
 mod members;
 mod presence;
 mod reach;
@@ -252,6 +253,7 @@ impl Host {
                 ..
             } => (peer, EventKind::Established { fresh }, peer_features),
             session::Event::KeyShared { peer } => (peer, EventKind::KeyShared, 0),
+            session::Event::FormerKeyUsed { peer } => (peer, EventKind::FormerKeyUsed, 0),
             session::Event::StampRefused { peer, behind } => {
                 (peer, EventKind::StampRefused { behind }, 0)
             }
@@ -273,12 +275,17 @@ impl Host {
             session::Event::Established { .. } => {
                 peer.presence.established(now);
                 peer.signs.clues.reached();
+                peer.keys.knows_former = false;
             }
             session::Event::KeyShared { .. } => {
                 // Two hosts may go on for days; the log has it once.
                 if peer.signs.key_is_shared_from(now) {
                     return;
                 }
+            }
+            session::Event::FormerKeyUsed { .. } => {
+                peer.keys.knows_former = true;
+                self.vouch(now, index);
             }
             session::Event::StampRefused { .. }
             | session::Event::Declined { .. }
@@ -411,6 +418,7 @@ impl Machine for Host {
             Input::Admit { peer, scope } => self.admit(now, *peer, scope),
             Input::Revoke(key, reason) => self.revoke(now, &key, reason),
             Input::ClaimRefused { of, reason } => self.claim_refused(now, &of, reason),
+            Input::Keys(keys) => self.replace_keys(now, *keys),
             Input::Memory(total) => {
                 if let Some(leases) = &mut self.leases {
                     leases.set_total(total);

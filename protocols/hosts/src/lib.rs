@@ -43,8 +43,8 @@ pub use pathmtu::Config as BearerMtu;
 pub use presence::Registration;
 use redirector::Chunks;
 pub use resolver::ResolverTerms;
-pub use session::Decline;
 use session::PublicKey;
+pub use session::{Decline, OwnKeys};
 pub use split::{Cause, Choice, HopCondition, Scope, SplitStatus, SystemEvent, SystemRequest};
 pub use status::{PeerStatus, Status};
 pub use streams::StreamLimits;
@@ -122,6 +122,9 @@ pub enum Input {
         /// The reason.
         reason: ClaimRefusal,
     },
+    /// Other keys of this host, a gateway. Sessions go on, and mobile hosts that know the former key learn of the
+    /// present one in them.
+    Keys(Box<OwnKeys>),
     /// Most memory for all peers together from now on, if it is limited.
     Memory(Bytes),
     /// This host is about to stop: it notifies its peers and forgets them.
@@ -181,7 +184,7 @@ pub enum Output {
     },
     /// A peer claims another key. The driver stores it, and then revokes the peer with the present key and admits it
     /// with the other one; or it refuses the claim with [`Input::ClaimRefused`]. A peer that gets no answer claims
-    /// again.
+    /// again. A mobile host goes on with the claimed key of its gateway at once; its driver only stores that one.
     Claim {
         /// The present public key of the peer.
         of: PublicKey,

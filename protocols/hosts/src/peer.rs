@@ -52,8 +52,16 @@ pub(crate) struct Peer {
     pub(crate) signs: Signs,
     pub(crate) foreign: Foreign,
     pub(crate) streams: Streams,
-    /// Time of its last claim of another key that was passed on.
+    pub(crate) keys: KeyState,
+}
+
+/// State of the replacement of a peer's key, and of this host's.
+#[derive(Debug, Default)]
+pub(crate) struct KeyState {
+    /// Time of the peer's last claim of another key that was passed on.
     pub(crate) claimed: Option<Instant>,
+    /// True if its session began with the former key of this host.
+    pub(crate) knows_former: bool,
 }
 
 /// Packets from sources that are not a peer's.
@@ -100,7 +108,7 @@ impl Peer {
             signs: Signs::default(),
             foreign: Foreign::default(),
             streams: Streams::default(),
-            claimed: None,
+            keys: KeyState::default(),
             settings,
         }
     }

@@ -71,6 +71,9 @@ pub struct PeerStatus {
     pub limit: Limit,
     /// Traffic with it in the last seconds.
     pub recent: RecentTraffic,
+    /// True if it has not been seen to know the present key of this host, but the former one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub knows_former_key: bool,
     /// The hop to it.
     pub hop: association::Status,
     /// Its part in an air that it shares with others.
@@ -130,6 +133,7 @@ impl Host {
             packets_refused: peer.foreign.packets,
             trouble: self.trouble(now, index),
             choice: self.choice(index),
+            knows_former_key: peer.keys.knows_former,
             limit: peer.limit(now),
             recent: peer.association.traffic(now),
             hop: peer.association.status(now),

@@ -41,6 +41,8 @@ pub enum TroubleCode {
     Expired,
     /// Another key has taken the place of this host's.
     Replaced,
+    /// The key of the gateway that this host knows has ended.
+    GatewayKeyEnded,
     /// The gateway declines the key, for a reason that this version does not know.
     Declined,
     /// No datagram can leave: the link is down, or there is no route.
@@ -72,7 +74,14 @@ pub enum TroubleCode {
 impl TroubleCode {
     /// Returns true if the gateway has declined this host's key.
     pub fn is_decline(self) -> bool {
-        [Self::Revoked, Self::Expired, Self::Replaced, Self::Declined].contains(&self)
+        [
+            Self::Revoked,
+            Self::Expired,
+            Self::Replaced,
+            Self::GatewayKeyEnded,
+            Self::Declined,
+        ]
+        .contains(&self)
     }
 }
 
@@ -173,6 +182,9 @@ const ROWS: &[Row] = &[
     (TroubleCode::Replaced, |facts| {
         facts.is_declined(Decline::Replaced)
     }),
+    (TroubleCode::GatewayKeyEnded, |facts| {
+        facts.is_declined(Decline::GatewayKeyEnded)
+    }),
     (TroubleCode::Declined, |facts| {
         facts.clues.declined.is_some()
     }),
@@ -250,9 +262,11 @@ impl TroubleFacts<'_> {
                  at both ends)",
                 note(Circumstance::AddressClash)
             ),
-            TroubleCode::Revoked | TroubleCode::Expired | TroubleCode::Replaced | TroubleCode::Declined => {
-                self.words_of_decline()
-            }
+            TroubleCode::Revoked
+            | TroubleCode::Expired
+            | TroubleCode::Replaced
+            | TroubleCode::GatewayKeyEnded
+            | TroubleCode::Declined => self.words_of_decline(),
             TroubleCode::NoRoute => "no datagram can leave: no interface is up, or there is no route to the gateway; \
                                      connect this host to a network (`ip route get` with the gateway's address shows \
                                      the route)"
@@ -285,15 +299,7 @@ impl TroubleFacts<'_> {
                 "the gateway was in reach and is silent for {}: a long fade, or its host or its network is down",
                 self.silent_for
             ),
-            TroubleCode::ForeignSource => {
-                let source = self.clues.foreign.map(|(_, source)| source.to_string());
-                format!(
-                    "the gateway drops packets from {}, which is no inner address that it knows for this host; \
-                     programs that were connected before the hop must connect anew; if it is an address of `[tun]` \
-                     here, give it to this host at the gateway too",
-                    source.unwrap_or_default()
-                )
-            }
+            TroubleCode::ForeignSource => self.words_of_foreign_source(),
             TroubleCode::UdpBlocked => self.words_of_tls(),
             TroubleCode::Clock => "this host's clock is off by years; set it: the hop works without it, other programs \
                                    do not"
@@ -317,6 +323,16 @@ impl TroubleFacts<'_> {
             "a network on the way lets no UDP through: TLS has carried the hop for {}, slower and with longer delays. \
              UDP is tried again from time to time; another network may let it through",
             Duration::from_secs(self.now.since(since).as_millis() / 1000)
+        )
+    }
+
+    fn words_of_foreign_source(&self) -> String {
+        let source = self.clues.foreign.map(|(_, source)| source.to_string());
+        format!(
+            "the gateway drops packets from {}, which is no inner address that it knows for this host; programs that \
+             were connected before the hop must connect anew; if it is an address of `[tun]` here, give it to this \
+             host at the gateway too",
+            source.unwrap_or_default()
         )
     }
 
@@ -347,6 +363,11 @@ pub fn decline_words(reason: Decline) -> String {
                               another host, or a later line was made for the same name; ask for another one (`lasthop \
                               invite`), and have that name revoked if no host of yours has used the line"
             .into(),
+        Decline::GatewayKeyEnded => {
+            "the gateway's key was replaced, and the one that this host knows has ended; ask its operator for a join \
+             line (`lasthop invite`), or write the present key into the configuration"
+                .into()
+        }
         Decline::Other(number) => format!(
             "the gateway declines this host's key, for reason {number}, which this version does not know; update \
              lasthop"
@@ -355,138 +376,5 @@ pub fn decline_words(reason: Decline) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn trouble(change: impl FnOnce(&mut Clues, &mut TroubleFacts<'_>)) -> Option<Trouble> {
-        let mut clues = Clues::default();
-        let none = Clues::default();
-        let mut facts = TroubleFacts {
-            now: Instant::from_millis(1_000_000),
-            reach: Reach::default(),
-            is_shut: false,
-            silent_for: Duration::ZERO,
-            at: None,
-            ways: None,
-            clues: &none,
-        };
-        change(&mut clues, &mut facts);
-        TroubleFacts {
-            clues: &clues,
-            ..facts
-        }
-        .judge()
-    }
-
-    fn code(change: impl FnOnce(&mut Clues, &mut TroubleFacts<'_>)) -> Option<TroubleCode> {
-        trouble(change).map(|trouble| trouble.code)
-    }
-
-    #[test]
-    fn each_cause_is_told_by_its_facts() {
-        let silent = Duration::from_secs(6);
-        assert_eq!(code(|_, _| {}), None);
-        assert_eq!(
-            code(|_, facts| facts.silent_for = silent),
-            Some(TroubleCode::Silent)
-        );
-        let linked = |_: &mut Clues, facts: &mut TroubleFacts<'_>| {
-            (facts.reach.is_linked, facts.silent_for) = (true, silent);
-        };
-        assert_eq!(code(linked), None, "a fade is no trouble");
-        let long = |_: &mut Clues, facts: &mut TroubleFacts<'_>| {
-            (facts.reach.is_linked, facts.silent_for) = (true, LONG_SILENCE);
-        };
-        assert_eq!(code(long), Some(TroubleCode::OutOfReach));
-        assert_eq!(
-            code(|_, facts| facts.is_shut = true),
-            Some(TroubleCode::NoRoute)
-        );
-        assert_eq!(
-            code(|_, facts| facts.reach.is_refused = true),
-            Some(TroubleCode::PortRefused)
-        );
-        assert_eq!(
-            code(|_, facts| facts.reach.is_unopened = true),
-            Some(TroubleCode::KeysDiffer)
-        );
-        assert_eq!(
-            code(|_, facts| facts.reach.is_shared = true),
-            Some(TroubleCode::KeyShared)
-        );
-        for (is_older, expected) in [
-            (true, TroubleCode::GatewayTooOld),
-            (false, TroubleCode::GatewayTooNew),
-        ] {
-            let told = |clues: &mut Clues, _: &mut TroubleFacts<'_>| {
-                clues.other_version = Some(is_older);
-            };
-            assert_eq!(code(told), Some(expected));
-        }
-        for (wall, expected) in [
-            (1, Some(TroubleCode::Clock)),
-            (CLOCKS.start, None),
-            (CLOCKS.end, Some(TroubleCode::Clock)),
-        ] {
-            assert_eq!(code(|clues, _| clues.wall = wall), expected, "{wall}");
-        }
-    }
-
-    #[test]
-    fn a_decline_is_told_with_its_reason_and_a_clock_that_differs() {
-        for (reason, expected) in [
-            (Decline::Revoked, TroubleCode::Revoked),
-            (Decline::Expired, TroubleCode::Expired),
-            (Decline::Replaced, TroubleCode::Replaced),
-            (Decline::Other(9), TroubleCode::Declined),
-        ] {
-            let told = trouble(|clues, _| {
-                clues.declined = Some((reason, CLOCKS.start));
-                clues.wall = CLOCKS.start + 3 * CLOCK_DIFFERENCE;
-            });
-            let told = told.expect("trouble");
-            assert_eq!(told.code, expected);
-            assert!(told.words.ends_with("differ by 3 days"), "{}", told.words);
-        }
-    }
-
-    #[test]
-    fn what_the_driver_notices_is_told_with_its_words() {
-        let note = |circumstance, silent_for| {
-            let told = trouble(|clues, facts| {
-                clues
-                    .circumstances
-                    .insert(circumstance, "it clashes".into());
-                facts.silent_for = silent_for;
-            });
-            told.map(|told| (told.code, told.words.starts_with("it clashes")))
-        };
-        let clash = Some((TroubleCode::AddressClash, true));
-        assert_eq!(note(Circumstance::AddressClash, Duration::ZERO), clash);
-        // A gateway that answers needs no name.
-        assert_eq!(note(Circumstance::NameUnresolved, Duration::ZERO), None);
-        for (circumstance, code) in [
-            (Circumstance::NameUnresolved, TroubleCode::NameUnresolved),
-            (Circumstance::NamePrivate, TroubleCode::NamePrivate),
-        ] {
-            assert_eq!(note(circumstance, SILENCE), Some((code, true)));
-        }
-    }
-
-    #[test]
-    fn codes_are_the_ones_of_the_guide() {
-        let guide = include_str!("../../../docs/guide/troubleshooting.md");
-        for (code, _) in ROWS {
-            assert!(guide.contains(&format!("`{code}`")), "{code}");
-        }
-    }
-
-    #[test]
-    fn a_trouble_is_logged_once_until_the_peer_is_reached() {
-        let mut clues = Clues::default();
-        assert!(clues.is_news(TroubleCode::Silent) && clues.is_news(TroubleCode::NoRoute));
-        assert!(!clues.is_news(TroubleCode::Silent));
-        clues.reached();
-        assert!(clues.is_news(TroubleCode::Silent));
-    }
-}
+#[path = "trouble_tests.rs"]
+mod tests;

@@ -7,6 +7,7 @@ use machine::{TokenBucket, TokenDebt};
 use units::{Duration, Instant};
 use wire::address::HopAddress;
 
+use crate::identity::Addressed;
 use crate::limits::Limits;
 use crate::output::DropCause;
 
@@ -20,16 +21,19 @@ const FORGOTTEN: Duration = Duration::from_secs(1);
 
 /// Answer to an initiation that asks for a computation.
 pub(crate) enum Admission {
-    Granted,
-    /// First its sender must show that it receives at its address: the secret of its cookie.
-    Unproven([u8; 32]),
+    /// It may be computed, with this key.
+    Granted(Addressed),
+    /// First its sender must show that it receives at its address: the key to which it is addressed, and the secret of
+    /// its cookie.
+    Unproven(Addressed, [u8; 32]),
     Refused(DropCause),
 }
 
-impl From<bool> for Admission {
-    fn from(taken: bool) -> Self {
+impl Admission {
+    /// Returns the answer to an initiation to this key, for which a computation was taken or not.
+    pub(crate) fn of(taken: bool, to: Addressed) -> Self {
         if taken {
-            Self::Granted
+            Self::Granted(to)
         } else {
             Self::Refused(DropCause::OverBudget)
         }

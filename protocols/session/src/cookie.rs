@@ -12,6 +12,7 @@ use wire::address::HopAddress;
 
 use crate::admission::Admission;
 use crate::endpoint::Endpoint;
+use crate::identity::Addressed;
 use crate::keys::PublicKey;
 use crate::message::{
     self, COOKIE_REPLY_BYTES, HANDSHAKE_HEADER, INITIATION_BYTES, MAC_BYTES, TAG_BYTES, mac1_of,
@@ -51,14 +52,15 @@ impl Endpoint {
         from: Option<HopAddress>,
         initiation: &[u8; INITIATION_BYTES],
     ) -> Admission {
-        if !self.identity.mac1_key.verify(initiation) && !planted::is(Bug::Mac1IsNotRead) {
+        let unread = planted::is(Bug::Mac1IsNotRead).then_some(Addressed::Present);
+        let Some(to) = self.identity.addressed(initiation).or(unread) else {
             return Admission::Refused(DropCause::BadMac);
-        }
+        };
         let Some(from) = from else {
-            return self.budget.take(now).into();
+            return Admission::of(self.budget.take(now), to);
         };
         if self.budget.take_unproven(now) || planted::is(Bug::FloodIsComputed) {
-            return Admission::Granted;
+            return Admission::Granted(to);
         }
         let period = now.as_nanos() / COOKIE_LIFE.as_nanos();
         let secret = self.token(*b"cookie--", period, from);
@@ -70,9 +72,9 @@ impl Endpoint {
                 .verify_slice(given)
                 .is_ok();
         if is_proven {
-            self.budget.take_proven(now, from).into()
+            Admission::of(self.budget.take_proven(now, from), to)
         } else {
-            Admission::Unproven(secret)
+            Admission::Unproven(to, secret)
         }
     }
 
@@ -80,13 +82,14 @@ impl Endpoint {
     /// the cookie, and the other half the salt: equal salts seal equal cookies.
     pub(crate) fn reply_with_cookie<'a>(
         &self,
+        to: Addressed,
         secret: &[u8; 32],
         initiation: &'a mut [u8],
     ) -> &'a mut [u8] {
         let mac1 = *mac1_of(initiation);
         let (cookie, salt) = halves(secret);
         let mut sealed = *cookie;
-        let tag = cipher(&self.identity.cookie_key, salt, &mac1)
+        let tag = cipher(&self.identity.addressee(to).cookie, salt, &mac1)
             .seal_in_place_separate_tag(only_nonce(), Aad::from(&mac1), &mut sealed)
             .expect("a cookie is far below the cipher's limit");
         let reply = &mut initiation[..COOKIE_REPLY_BYTES];

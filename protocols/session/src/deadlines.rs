@@ -128,7 +128,7 @@ impl Endpoint {
     }
 
     /// Sends the initiation in flight again, or a new one if there is none or it is too old.
-    fn send_initiation(&mut self, now: Instant, id: PeerId) {
+    pub(crate) fn send_initiation(&mut self, now: Instant, id: PeerId) {
         let Ok(initiator) = self.initiator(id) else {
             return;
         };
@@ -179,7 +179,7 @@ impl Endpoint {
             stamp,
         };
         let local = noise::Local {
-            private_key: &self.identity.private_key,
+            private_key: &self.identity.key.private,
             prologue: noise::PROLOGUE,
             ephemeral,
         };

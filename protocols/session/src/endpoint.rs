@@ -7,10 +7,10 @@ use units::Instant;
 use wire::address::HopAddress;
 
 use crate::admission::{Admission, Budget};
-use crate::cookie;
 use crate::entropy::Entropy;
 use crate::former::{Decline, KnownKeys};
 use crate::handshake::Reaction;
+use crate::identity::Identity;
 use crate::keys::{PresharedKey, PrivateKey, PublicKey};
 use crate::limits::Limits;
 use crate::message::{
@@ -20,7 +20,6 @@ use crate::output::{
     Counters, DropCause, Event, Output, PeerError, PeerId, Received, Route, SealError,
 };
 use crate::peer::{InitiatorState, KeySlot, Peer, ResponderState, Role, Sessions, Side};
-use crate::token::TokenKey;
 
 /// Configuration of an endpoint. It holds a secret and so has no `Debug`.
 pub struct Config {
@@ -43,27 +42,6 @@ pub struct PeerConfig {
     pub role: Role,
     /// Extensions beyond this version that this host supports, one bit each; sent to this peer.
     pub features: u64,
-}
-
-/// Identity of this host in handshakes.
-pub(crate) struct Identity {
-    pub(crate) private_key: PrivateKey,
-    pub(crate) public_key: PublicKey,
-    /// Key of the mac1 of messages to this host.
-    pub(crate) mac1_key: Mac1Key,
-    /// Key of the cookie replies of this host.
-    pub(crate) cookie_key: [u8; 32],
-    /// Secret of the tokens, once there are any.
-    pub(crate) tokens: Option<TokenKey>,
-    pub(crate) wall_clock_at_origin: u64,
-}
-
-impl Identity {
-    /// Returns the wall clock, in nanoseconds since 1970-01-01 UTC.
-    pub(crate) fn unix_nanos(&self, now: Instant) -> u64 {
-        self.wall_clock_at_origin
-            .saturating_add(now.since_origin().as_nanos())
-    }
 }
 
 /// Sessions of one host with all its peers: a machine without clock, socket or randomness of its own.
@@ -92,17 +70,9 @@ pub struct Endpoint {
 impl Endpoint {
     /// Returns a host without peers. Its keys will be drawn from `entropy`.
     pub fn new(config: Config, entropy: Box<dyn Entropy>) -> Self {
-        let public_key = config.private_key.public_key();
         let limits = config.limits;
         Self {
-            identity: Identity {
-                cookie_key: cookie::reply_key(&public_key),
-                tokens: None,
-                private_key: config.private_key,
-                public_key,
-                mac1_key: Mac1Key::new(&public_key),
-                wall_clock_at_origin: config.wall_clock_at_origin,
-            },
+            identity: Identity::new(config),
             limits,
             entropy,
             peers: BTreeMap::new(),
@@ -119,7 +89,7 @@ impl Endpoint {
 
     /// Returns this host's public key.
     pub fn public_key(&self) -> PublicKey {
-        self.identity.public_key
+        self.identity.key.public
     }
 
     /// Returns the numbers of dropped datagrams by cause.
@@ -134,7 +104,7 @@ impl Endpoint {
 
     /// Adds a peer.
     pub fn add_peer(&mut self, config: PeerConfig) -> Result<PeerId, PeerError> {
-        if config.public_key == self.identity.public_key {
+        if self.identity.has(&config.public_key) {
             return Err(PeerError::OwnKey);
         }
         if self.keys.peers.contains_key(&config.public_key) {
@@ -252,7 +222,7 @@ impl Endpoint {
                 };
             }
             Ok(Message::Initiation(initiation)) => match self.admit(now, from, initiation) {
-                Admission::Granted => match self.handle_initiation(now, from, initiation) {
+                Admission::Granted(to) => match self.handle_initiation(now, from, to, initiation) {
                     Ok(Reaction::Handled(peer)) => Ok(peer),
                     Ok(Reaction::Declined(response)) => {
                         self.counters.count(DropCause::Declined);
@@ -263,9 +233,9 @@ impl Endpoint {
                     Err(cause) => Err(cause),
                 },
                 Admission::Refused(cause) => Err(cause),
-                Admission::Unproven(secret) => {
+                Admission::Unproven(to, secret) => {
                     self.counters.count(DropCause::Unproven);
-                    return Received::Reply(self.reply_with_cookie(&secret, datagram));
+                    return Received::Reply(self.reply_with_cookie(to, &secret, datagram));
                 }
             },
             Ok(Message::Response(response)) => self.handle_response(now, response),

@@ -18,6 +18,8 @@ pub enum Decline {
     Expired,
     /// Another key has taken its place: that of the host which has joined with the invitation, or of a later one.
     Replaced,
+    /// The key of the gateway that its owner knows has ended; this reason is for keys that count.
+    GatewayKeyEnded,
     /// A reason that this version does not know, by its number.
     Other(u32),
 }
@@ -28,6 +30,7 @@ impl Decline {
             Self::Revoked => 1,
             Self::Expired => 2,
             Self::Replaced => 3,
+            Self::GatewayKeyEnded => 4,
             Self::Other(number) => number,
         }
     }
@@ -37,6 +40,7 @@ impl Decline {
             1 => Self::Revoked,
             2 => Self::Expired,
             3 => Self::Replaced,
+            4 => Self::GatewayKeyEnded,
             other => Self::Other(other),
         }
     }

@@ -9,6 +9,8 @@ use zeroize::Zeroizing;
 use crate::deadlines::{LATEST_STAMP, STAMP_STEP};
 use crate::endpoint::Endpoint;
 use crate::entropy::draw;
+use crate::former::Decline;
+use crate::identity::Addressed;
 use crate::keys::{PresharedKey, PublicKey};
 use crate::lineage::{Lineage, Offer, relate};
 use crate::message::{
@@ -37,10 +39,11 @@ impl Endpoint {
         &mut self,
         now: Instant,
         from: Option<HopAddress>,
+        to: Addressed,
         initiation: &[u8; INITIATION_BYTES],
     ) -> Result<Reaction, DropCause> {
-        let (state, sender, greeting) = self.read_initiation(initiation)?;
-        let Some(id) = self.keys.peers.get(&sender).copied() else {
+        let (state, sender, greeting) = self.read_initiation(to, initiation)?;
+        let Some(id) = self.initiator_of(to, &sender) else {
             return self.decline_initiation(now, state, &sender, greeting.index);
         };
         let local_index = self.new_index();
@@ -54,17 +57,15 @@ impl Endpoint {
         }
         let newest_stamp = responder.newest.as_deref().map_or(0, |newest| newest.stamp);
         if !is_next(greeting.stamp, newest_stamp) {
-            if planted::is(Bug::OldStampIsIgnored) {
-                return Err(DropCause::StaleHandshake);
+            if !planted::is(Bug::OldStampIsIgnored) {
+                let refusal = Answer::Refused { newest_stamp };
+                let response = respond(state, &peer.recipient(greeting.index), refusal).0;
+                self.transmit(id, Route::Reply, response.into());
+                self.announce_refusal(now, id, newest_stamp.saturating_sub(greeting.stamp));
             }
-            let refusal = Answer::Refused { newest_stamp };
-            let response = respond(state, &peer.recipient(greeting.index), refusal).0;
-            self.transmit(id, Route::Reply, response.into());
-            self.announce_refusal(now, id, newest_stamp.saturating_sub(greeting.stamp));
             return Err(DropCause::StaleHandshake);
         }
-        let named = greeting.known;
-        let (continued, relation) = relate(named, peer.in_use, responder.offer.as_ref());
+        let (continued, relation) = relate(greeting.known, peer.in_use, responder.offer.as_ref());
         let answer = Answer::Offered {
             relation,
             index: local_index,
@@ -77,6 +78,7 @@ impl Endpoint {
             remote_index: greeting.index,
             lineage: offered,
             peer_features: greeting.features,
+            to,
             created: now,
         };
         let transport = transport(state, terms, Role::Responder);
@@ -88,7 +90,7 @@ impl Endpoint {
                 response: Some(response),
             }));
             responder.offer = Some(Offer {
-                named,
+                named: greeting.known,
                 continued,
                 offered,
             });
@@ -104,7 +106,14 @@ impl Endpoint {
         Ok(Reaction::Handled(id))
     }
 
-    /// Answers who has a former key with the reason why it counts no more.
+    /// Returns the peer with this key, if a key of this host that it knows is accepted.
+    fn initiator_of(&self, to: Addressed, sender: &PublicKey) -> Option<PeerId> {
+        let known = self.keys.peers.get(sender).copied();
+        known.filter(|_| to != Addressed::Ended)
+    }
+
+    /// Answers who has a former key with the reason why it counts no more, and a peer, which knows only a key of this
+    /// host that has ended, with that.
     fn decline_initiation(
         &self,
         now: Instant,
@@ -112,13 +121,17 @@ impl Endpoint {
         sender: &PublicKey,
         index: u32,
     ) -> Result<Reaction, DropCause> {
-        let reason = self.keys.former.reason(sender);
+        let known = self.keys.peers.get(sender);
+        let known = known.and_then(|id| self.peers.get(id));
+        let reason = known.map(|_| Decline::GatewayKeyEnded);
+        let reason = reason.or_else(|| self.keys.former.reason(sender));
         let reason = reason.ok_or(DropCause::UnknownPeer)?;
         let clock = self.identity.unix_nanos(now) / 1_000_000_000;
         let answer = Answer::Declined { reason, clock };
+        let (none, mac1_key) = (PresharedKey::none(), Mac1Key::new(sender));
         let to = Recipient {
-            preshared_key: &PresharedKey::none(),
-            mac1_key: &Mac1Key::new(sender),
+            preshared_key: known.map_or(&none, |peer| &peer.preshared_key),
+            mac1_key: &mac1_key,
             index,
         };
         Ok(Reaction::Declined(respond(state, &to, answer).0))
@@ -130,7 +143,7 @@ impl Endpoint {
         now: Instant,
         response: &[u8; RESPONSE_BYTES],
     ) -> Result<PeerId, DropCause> {
-        if !self.identity.mac1_key.verify(response) {
+        if !self.identity.key.mac1.verify(response) {
             return Err(DropCause::BadMac);
         }
         let index = message::receiver_of(response);
@@ -166,13 +179,14 @@ impl Endpoint {
             .flight
             .take()
             .ok_or(DropCause::UnexpectedHandshake)?;
-        initiator.silent_since = None;
+        (initiator.silent_since, initiator.key_is_new) = (None, false);
         initiator.round_trip = flight.round_trip(now).or(initiator.round_trip);
         let terms = Terms {
             local_index: index,
             remote_index,
             lineage: Lineage::next(noise::session_id(&flight.state), former),
             peer_features,
+            to: Addressed::Present,
             created: flight.created,
         };
         self.install(id, transport(flight.state, terms, Role::Initiator));
@@ -240,6 +254,7 @@ impl Endpoint {
         let Terms {
             lineage,
             peer_features,
+            to,
             ..
         } = transport.terms;
         let former = peer.in_use.replace(lineage);
@@ -260,6 +275,9 @@ impl Endpoint {
             peer_features,
             begins_anew,
         });
+        if to == Addressed::Former {
+            self.announce(Event::FormerKeyUsed { peer: id });
+        }
     }
 
     /// Announces that the stamp of an initiation was refused; once a minute at most, since copies of old initiations
@@ -279,10 +297,11 @@ impl Endpoint {
     /// Opens an initiation. Returns the handshake, the sender, and the content.
     fn read_initiation(
         &mut self,
+        to: Addressed,
         initiation: &[u8; INITIATION_BYTES],
     ) -> Result<(HandshakeState, PublicKey, Greeting), DropCause> {
         let mut state = noise::responder(&noise::Local {
-            private_key: &self.identity.private_key,
+            private_key: &self.identity.addressee(to).private,
             prologue: noise::PROLOGUE,
             ephemeral: Zeroizing::new(draw(&mut *self.entropy)),
         });

@@ -178,6 +178,11 @@ pub enum Event {
         /// Time from the refused stamp to the newest one.
         behind: Duration,
     },
+    /// The peer, an initiator, knows only the former key of this host; announced with each session that it begins so.
+    FormerKeyUsed {
+        /// Peer of the session.
+        peer: PeerId,
+    },
     /// The responder declines the key of this host. The initiator tries again, but seldom.
     Declined {
         /// Peer of the handshake.

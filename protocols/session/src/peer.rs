@@ -105,6 +105,8 @@ pub(crate) struct InitiatorState {
     pub(crate) round_trip: Option<Duration>,
     /// Cookie of the peer, which it wants under load.
     pub(crate) cookie: Option<Cookie>,
+    /// True if the responder has another key, with which there has been no handshake yet.
+    pub(crate) key_is_new: bool,
 }
 
 impl InitiatorState {
@@ -185,6 +187,7 @@ impl Peer {
     pub(crate) fn rekey_at(&self, limits: &Limits) -> Option<Instant> {
         match &self.side {
             Side::Initiator(initiator) if initiator.wanted => Some(match &self.sessions.current {
+                Some(current) if initiator.key_is_new => current.terms.created,
                 Some(current) if current.sent() < limits.rekey_after_messages => {
                     current.terms.created + limits.rekey_after
                 }

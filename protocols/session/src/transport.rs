@@ -5,6 +5,7 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use units::Instant;
 use zeroize::Zeroizing;
 
+use crate::identity::Addressed;
 use crate::key_text::KEY_BYTES;
 use crate::lineage::Lineage;
 use crate::message::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, TAG_BYTES, write_data_header};
@@ -26,6 +27,8 @@ pub(crate) struct Terms {
     pub(crate) remote_index: u32,
     pub(crate) lineage: Lineage,
     pub(crate) peer_features: u64,
+    /// Key of this host to which the initiation was addressed, if it is the responder.
+    pub(crate) to: Addressed,
     /// Time at which the initiation was made (at its sender) or arrived (at its receiver); the age of the keys counts
     /// from it.
     pub(crate) created: Instant,

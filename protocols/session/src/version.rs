@@ -23,14 +23,12 @@ impl Endpoint {
         if !is_initiation || datagram.len() < LEAST_INITIATION {
             return None;
         }
-        if !self.identity.mac1_key.verify(datagram) {
-            return None;
-        }
+        let to = self.identity.addressed(datagram)?;
         let mac1 = *mac1_of(datagram);
         let reply = &mut datagram[..VERSION_REPLY_BYTES];
         reply[..HANDSHAKE_HEADER].copy_from_slice(&[VERSION_REPLY_TYPE, VERSION, VERSION, 0]);
         reply[HANDSHAKE_HEADER..COVERED].copy_from_slice(&mac1);
-        let mac = mac_over(&self.identity.public_key, &reply[..COVERED]).finalize();
+        let mac = mac_over(&self.identity.addressee(to).public, &reply[..COVERED]).finalize();
         reply[COVERED..].copy_from_slice(&mac.into_bytes());
         Some(reply)
     }

@@ -34,6 +34,9 @@ pub(crate) struct GatewayConfig {
     listen: Option<Spanned<Listen>>,
     /// File of its private key.
     pub(crate) private_key_file: PathBuf,
+    /// File of the private key before it. While the file exists, mobile hosts that know only that key may connect, and
+    /// learn of the present one.
+    pub(super) former_private_key_file: Option<PathBuf>,
     /// True if packets of mobile hosts leave with the address of the gateway (NAT).
     #[serde(default = "yes")]
     pub(crate) nat: bool,
@@ -214,6 +217,7 @@ impl GatewayConfig {
         config.tun.check(source)?;
         config.air.check(source)?;
         config.check_listen(source)?;
+        config.check_keys(source)?;
         if config.split.lean {
             let what = "`lean` is for mobile hosts, whose gateway keeps the timers; remove it here";
             return Err(source.wrong(None, what));

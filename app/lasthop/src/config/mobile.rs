@@ -1,9 +1,11 @@
 //! The configuration of a mobile host.
 
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde::Deserialize;
+use session::{ParseKeyError, PublicKey};
 use toml::Spanned;
 
 use super::Source;
@@ -72,7 +74,9 @@ impl Fallback {
 pub(crate) struct Gateway {
     /// Addresses of the gateway; if missing on a shared link, the mobile host searches for it.
     endpoint: Option<Spanned<Endpoints>>,
-    pub(crate) public_key: Key,
+    public_key: Option<Key>,
+    /// File of the public key, which the daemon replaces if the gateway replaces its key.
+    pub(crate) public_key_file: Option<PathBuf>,
     pub(crate) preshared_key_file: Option<PathBuf>,
 }
 
@@ -82,6 +86,7 @@ impl MobileConfig {
         let config: Self = source.parse()?;
         config.tun.check(source)?;
         config.place(source)?;
+        config.check_key(source)?;
         if config.split.congestion_control.is_some() {
             let what = "only the gateway sets `congestion_control` of `[split]`; remove it here";
             return Err(source.wrong(None, what));
@@ -92,6 +97,33 @@ impl MobileConfig {
     /// Returns what happens to traffic while the hop is down.
     pub(crate) fn fallback(&self) -> Fallback {
         self.fallback.unwrap_or_default()
+    }
+
+    /// Refuses a gateway with no public key, or with two.
+    fn check_key(&self, source: &Source) -> Result<(), Failure> {
+        let gateway = self.gateway.get_ref();
+        let what = match (&gateway.public_key, &gateway.public_key_file) {
+            (Some(_), None) | (None, Some(_)) => return Ok(()),
+            (Some(_), Some(_)) => {
+                "the gateway has `public_key` and `public_key_file`; remove one of the two"
+            }
+            (None, None) => {
+                "the gateway needs `public_key`: `lasthop keygen --public FILE` prints it on the gateway"
+            }
+        };
+        Err(source.wrong(Some(self.gateway.span()), what))
+    }
+
+    /// Returns the public key of the gateway.
+    pub(crate) fn gateway_key(&self, source: &Source) -> Result<PublicKey, Failure> {
+        let gateway = self.gateway.get_ref();
+        match (&gateway.public_key, &gateway.public_key_file) {
+            (Some(key), _) => Ok(key.0),
+            (None, Some(path)) => read_public_key(&source.file(path)),
+            (None, None) => {
+                Err(source.wrong(Some(self.gateway.span()), "the gateway has no public key"))
+            }
+        }
     }
 
     /// Returns the bearer and the addresses of the gateway. Names are not resolved yet.
@@ -124,6 +156,20 @@ impl MobileConfig {
         };
         Err(source.wrong(Some(given.span()), what))
     }
+}
+
+/// Reads the public key in a file.
+fn read_public_key(path: &Path) -> Result<PublicKey, Failure> {
+    let name = path.display();
+    let failed = |error: &dyn fmt::Display| {
+        Failure::setting(format!(
+            "cannot read the public key of the gateway in {name}: {error}"
+        ))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
+    text.trim()
+        .parse()
+        .map_err(|error: ParseKeyError| failed(&error))
 }
 
 fn name() -> Name {

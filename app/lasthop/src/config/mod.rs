@@ -4,6 +4,7 @@ pub(crate) mod caps;
 pub(crate) mod carrier;
 pub(crate) mod dns;
 pub(crate) mod gateway;
+mod keys;
 pub(crate) mod mobile;
 pub(crate) mod shared;
 pub(crate) mod split;
@@ -19,10 +20,12 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use session::PresharedKey;
+use session::ParseKeyError;
 use units::Bytes;
 
 use crate::failure::Failure;
@@ -46,7 +49,7 @@ pub(crate) const PEER_ENDING: &str = "toml";
 /// Files that a configuration names, read by another process.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct ReadFiles {
-    /// Shared secrets by the paths in the configuration.
+    /// Keys and shared secrets by the paths in the configuration.
     pub(crate) secrets: BTreeMap<PathBuf, String>,
     /// Texts of mobile hosts by the names of their files.
     pub(crate) peers: BTreeMap<PathBuf, String>,
@@ -152,8 +155,27 @@ impl Source {
         Some(found.span())
     }
 
-    /// Returns the shared secret in the file that the configuration names so.
-    pub(crate) fn secret(&self, path: &Path) -> Result<PresharedKey, Failure> {
+    /// Returns true if the file exists that the configuration names so.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        let files = self.files.as_ref();
+        files.map_or_else(
+            || self.file(path).exists(),
+            |files| files.secrets.contains_key(path),
+        )
+    }
+
+    /// Returns true if the file that the configuration names so was written longer than this ago.
+    pub(crate) fn is_older(&self, path: &Path, age: Duration) -> bool {
+        let written = std::fs::metadata(self.file(path)).and_then(|metadata| metadata.modified());
+        let its_age = written.ok().and_then(|written| written.elapsed().ok());
+        self.files.is_none() && its_age.is_some_and(|its_age| its_age > age)
+    }
+
+    /// Returns the key or the shared secret in the file that the configuration names so.
+    pub(crate) fn secret<K: FromStr<Err = ParseKeyError>>(
+        &self,
+        path: &Path,
+    ) -> Result<K, Failure> {
         let Some(files) = &self.files else {
             return key_file::read(&self.secret_file(path)?);
         };

@@ -46,6 +46,7 @@ const WITHOUT_DEFAULT: &[&str] = &[
     "congestion_control =",
     "interface =",
     "ethertype =",
+    "public_key_file =",
 ];
 
 #[test]
@@ -241,12 +242,24 @@ const WRONG_VALUES: &[WrongValue] = &[
         "",
         "missing field `private_key_file`",
     ),
+    (
+        MOBILE,
+        "# public_key_file =",
+        "public_key_file =",
+        "remove one of the two",
+    ),
+    (
+        MOBILE,
+        "public_key = \"lasthop",
+        "# public_key = \"lasthop",
+        "the gateway needs `public_key`",
+    ),
     (GATEWAY, "[tun]", "[tun", "some/hop.toml:"),
     (
         GATEWAY,
         "# tcp = \"arq\"",
         "tcp = \"air\"",
-        "some/hop.toml:122:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
+        "some/hop.toml:125:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
     ),
     (
         GATEWAY,

@@ -11,12 +11,12 @@ use edges::nat::Masquerade;
 use edges::netlink::{MAIN_TABLE, Route};
 use edges::sysctl;
 use edges::undo::{UndoError, UndoLog, UndoStep};
-use hosts::{ResolverTerms, Resolvers, Role, Scope, TcpMethod, TcpTerms};
+use hosts::{Input, ResolverTerms, Resolvers, Role, Scope, TcpMethod, TcpTerms};
 use ipnet::{IpNet, Ipv6Net};
 use runtime::MEMORY_BESIDE;
 use runtime::privileges::User;
 use runtime::signals::Audience;
-use session::{PrivateKey, PublicKey};
+use session::PublicKey;
 use units::Bytes;
 
 use super::dns::Offer;
@@ -28,7 +28,7 @@ use crate::config::Source;
 use crate::config::caps::Caps;
 use crate::config::gateway::{self as config, GatewayConfig};
 use crate::failure::Failure;
-use crate::{key_file, up};
+use crate::up;
 
 const FORWARDING_IPV4: &str = "net/ipv4/ip_forward";
 
@@ -78,7 +78,8 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
     prepare(is_detached)?;
     let source = Source::read(path)?;
     let config = GatewayConfig::load(&source)?;
-    let key = private_key(&config, &source)?;
+    config.remove_old_key(&source);
+    let keys = config.keys(&source)?;
     let state_dir = source.file(&config.state_dir);
     if config.peers.is_empty() {
         tracing::warn!("no peers are configured, so no mobile host can connect");
@@ -94,14 +95,16 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
     let mut wiring = Wiring::new(&config);
     wiring.offer.log(&config.dns);
     let split = wiring.split(&config);
-    let reload = Present::gateway(source, key.public_key())?;
+    let reload = Present::gateway(source, &keys)?;
     let (memory, peers) = reload.of_gateway().unzip();
-    let former = config.former_keys(unix_seconds());
+    let former = config.former_keys(unix_seconds()).into_iter();
+    let revoke = |(key, reason)| Input::Revoke(key, reason);
+    let keys_of_host = Input::Keys(Box::new(keys.clone()));
     let daemon = Daemon {
         name: config.name.0,
         host: hosts::Config {
             role: Role::Gateway,
-            key,
+            key: keys.key,
             peers: peers.unwrap_or_default(),
             bearer_mtu,
             detours: false,
@@ -120,15 +123,14 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
         // The signals show when a mobile host is reachable, and so perhaps where its owner is.
         audience: Audience::Owner,
         mobile: MobilePlan::default(),
-        former,
+        first: [keys_of_host]
+            .into_iter()
+            .chain(former.map(revoke))
+            .collect(),
         user: config.user,
         reload,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
-}
-
-fn private_key(config: &GatewayConfig, source: &Source) -> Result<PrivateKey, Failure> {
-    key_file::read(&source.secret_file(&config.private_key_file)?)
 }
 
 /// Checks all that can be checked of a configuration without a change to the system; returns the number of mobile
@@ -136,8 +138,8 @@ fn private_key(config: &GatewayConfig, source: &Source) -> Result<PrivateKey, Fa
 pub(crate) fn check(source: Source) -> Result<usize, Failure> {
     let config = GatewayConfig::load(&source)?;
     User::find(config.user.as_deref()).map_err(Failure::setting)?;
-    let key = private_key(&config, &source)?;
-    Present::gateway(source, key.public_key())?;
+    let keys = config.keys(&source)?;
+    Present::gateway(source, &keys)?;
     Ok(config.peers.len())
 }
 

@@ -9,7 +9,7 @@ use hosts::{Role, SplitTerms};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use runtime::privileges::User;
 use runtime::signals::Audience;
-use session::PrivateKey;
+use session::{PresharedKey, PrivateKey};
 use wire::address::HopAddress;
 use wire::dns::AddressKind;
 
@@ -114,7 +114,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         split: splits.then(|| wiring.split(config.split)),
         // The signals contain only what any user can observe by sending packets.
         audience: Audience::Everyone,
-        former: Vec::new(),
+        first: Vec::new(),
         user: config.user,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
@@ -132,8 +132,8 @@ fn names_plan(config: &MobileConfig, state_dir: PathBuf) -> names::Plan {
 
 /// Returns the gateway as a peer, whose address is not known; `splits` is true if TCP may be split.
 fn gateway(config: &MobileConfig, source: &Source, splits: bool) -> Result<hosts::Peer, Failure> {
-    let gateway = config.gateway.get_ref();
-    let (public, secret) = (gateway.public_key.0, gateway.preshared_key_file.as_deref());
+    let public = config.gateway_key(source)?;
+    let secret = config.gateway.get_ref().preshared_key_file.as_deref();
     let everything = [Ipv4Net::default().into(), Ipv6Net::default().into()].into_iter();
     Ok(hosts::Peer {
         prefixes: prefixes(everything),
@@ -249,6 +249,7 @@ pub(crate) fn check(source: &Source) -> Result<(), Failure> {
     let config = MobileConfig::load(source)?;
     User::find(config.user.as_deref()).map_err(Failure::setting)?;
     private_key(&config, source)?;
+    config.gateway_key(source)?;
     let secret = config.gateway.get_ref().preshared_key_file.as_deref();
-    secret.map_or(Ok(()), |path| source.secret(path).map(drop))
+    secret.map_or(Ok(()), |path| source.secret::<PresharedKey>(path).map(drop))
 }

@@ -23,13 +23,13 @@ use edges::netlink::NetworkWatch;
 use edges::signals::{Signals, protect_memory};
 use edges::tun::{TunDevice, TunOptions};
 use edges::undo::{UndoError, UndoLog};
-use hosts::{Decline, Host, Input, Role};
+use hosts::{Host, Input, Role};
 use runtime::control::Control;
 use runtime::replay::{Draws, Recorder};
 use runtime::signals::{self, Announcer, Audience, Publisher};
 use runtime::supervisor::Supervisor;
 use runtime::{DrivenHost, EventLoop, Ports};
-use session::{Entropy, PublicKey};
+use session::Entropy;
 use wire::address::HopAddress;
 
 use crate::config::shared::{Network, Tun};
@@ -66,8 +66,8 @@ struct Daemon {
     audience: Audience,
     /// What only a mobile host does.
     mobile: MobilePlan,
-    /// Keys that mobile hosts of a gateway had, and why they count no more.
-    former: Vec<(PublicKey, Decline)>,
+    /// Inputs of the host before all others: former keys, of a gateway and of its mobile hosts.
+    first: Vec<Input>,
     /// Name or number of the user that it becomes, if not the usual one.
     user: Option<String>,
     /// The configuration, which is read again on demand.
@@ -172,23 +172,23 @@ impl Daemon {
         };
         let (name, status) = (&self.name, socket.display());
         tracing::info!("{name} runs on {here} by {link}; status: {status}");
-        run_host(&self.name, host, twin, &self.former, ports, keeper)
+        run_host(&self.name, host, twin, &self.first, ports, keeper)
     }
 }
 
-/// Runs the host, after it was told which keys count no more, and compares it with its twin at the end.
+/// Runs the host, after its first inputs, and compares it with its twin at the end.
 fn run_host(
     name: &str,
     host: Host,
     twin: Option<Twin>,
-    former: &[(PublicKey, Decline)],
+    first: &[Input],
     ports: Ports<TunDevice, Bearer>,
     keeper: Keeper,
 ) -> Result<(), Failure> {
     let Some(twin) = twin else {
-        return drive(name, told(host, former), ports, keeper).map(drop);
+        return drive(name, told(host, first), ports, keeper).map(drop);
     };
-    let host = told(Recorder::new(host), former);
+    let host = told(Recorder::new(host), first);
     twin.compare(&drive(name, host, ports, keeper)?)
 }
 
@@ -223,10 +223,10 @@ fn announcer(control: &Path, audience: Audience, peers: Vec<String>) -> Result<A
     Ok(Announcer::new(publisher, peers.into_iter()))
 }
 
-/// Returns the host after it was told which keys count no more.
-fn told<H: DrivenHost>(mut host: H, former: &[(PublicKey, Decline)]) -> H {
-    for (key, reason) in former {
-        host.handle_input(clock::monotonic(), Input::Revoke(*key, *reason));
+/// Returns the host after these inputs.
+fn told<H: DrivenHost>(mut host: H, first: &[Input]) -> H {
+    for input in first {
+        host.handle_input(clock::monotonic(), input.clone());
     }
     host
 }

@@ -126,7 +126,7 @@ impl Keeper {
         });
         let path = source.path();
         let configuration = std::path::absolute(path).unwrap_or_else(|_| path.into());
-        let peers = peers_folder(source)?;
+        let claims = claims_folder(source)?;
         let charge = Charge {
             undo: undo.path().into(),
             sockets,
@@ -135,7 +135,7 @@ impl Keeper {
             configuration,
             text: source.text().into(),
             link: link.into(),
-            peers,
+            claims,
             installed: splitting.and_then(split::Opened::installed),
         };
         let mut command = Command::new(PROGRAM);
@@ -180,9 +180,11 @@ impl Keeper {
     }
 }
 
-/// Returns the folder of mobile hosts in a gateway's configuration, which exists then.
-fn peers_folder(source: &Source) -> Result<Option<PathBuf>, Failure> {
-    let Some(folder) = GatewayConfig::peers_folder(source)? else {
+/// Returns the folder in which claimed keys are stored, if there is one; it exists then. A gateway has one for mobile
+/// hosts, and a mobile host one for its gateway's key.
+fn claims_folder(source: &Source) -> Result<Option<PathBuf>, Failure> {
+    let of_gateway = GatewayConfig::peers_folder(source)?;
+    let Some(folder) = of_gateway.or_else(|| state::successor_folder(source)) else {
         return Ok(None);
     };
     state::create_folder(&folder)?;

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use edges::diversion::{Diversion, Networks};
 use edges::undo::UndoLog;
-use hosts::{ClaimRefusal, Decline, Input, Resolvers};
+use hosts::{ClaimRefusal, Decline, Input, OwnKeys, Resolvers};
 use runtime::helper::{Charge, Claimed, Reload};
 use runtime::{Ended, KeyClaim, Reloaded, Reloader};
 use serde::{Deserialize, Serialize};
-use session::PublicKey;
+use session::{PresharedKey, PrivateKey, PublicKey};
 use units::Bytes;
 
 use super::dns::Offer;
@@ -21,9 +21,9 @@ use crate::config::gateway::GatewayConfig;
 use crate::config::mobile::MobileConfig;
 use crate::config::{ReadFiles, Source};
 use crate::failure::Failure;
-use crate::state::store_claim;
+use crate::state::{store_claim, store_gateway_key};
 
-/// Sections that may change while a gateway runs.
+/// Sections and options that may change while a gateway runs.
 const LIVE: [&str; 2] = ["caps", "peers"];
 
 /// What the helper reads for the daemon.
@@ -88,10 +88,8 @@ impl Reload for Reading {
             };
             let files = config.as_ref().map(GatewayConfig::peer_files);
             let mut files = files.unwrap_or_default();
-            let peers = config.iter().flat_map(|config| &config.peers);
-            for path in peers.filter_map(|peer| peer.preshared_key_file.as_ref()) {
-                let secret = source.secret(path)?.to_text();
-                files.secrets.insert(path.clone(), secret.to_string());
+            if let Some(config) = &config {
+                files.secrets = secrets(config, &source)?;
             }
             let text = source.text().into();
             let files = serde_json::to_string(&Files { text, files });
@@ -103,7 +101,11 @@ impl Reload for Reading {
     }
 
     fn claim(&mut self, claim: &KeyClaim) -> Result<Claimed, String> {
-        store_claim(&self.path, claim).map_err(|error| error.to_string())
+        let stored = match self.present {
+            Some(_) => store_claim(&self.path, claim),
+            None => store_gateway_key(&self.path, claim).map(|()| Claimed::Stored),
+        };
+        stored.map_err(|error| error.to_string())
     }
 
     fn apply(&mut self, undo: &mut UndoLog) -> Result<(), String> {
@@ -123,6 +125,18 @@ impl Reload for Reading {
     }
 }
 
+/// Returns the keys and shared secrets that a gateway's configuration names, by their paths.
+fn secrets(config: &GatewayConfig, source: &Source) -> Result<BTreeMap<PathBuf, String>, Failure> {
+    let mut secrets = BTreeMap::new();
+    let peers = config.peers.iter();
+    for path in peers.filter_map(|peer| peer.preshared_key_file.as_ref()) {
+        let secret: PresharedKey = source.secret(path)?;
+        secrets.insert(path.clone(), secret.to_text().to_string());
+    }
+    secrets.extend(config.texts_of_keys(source)?);
+    Ok(secrets)
+}
+
 /// The daemon's part: the configuration that is in force.
 pub(super) struct Present {
     source: Source,
@@ -133,13 +147,31 @@ pub(super) struct Present {
 struct Gateway {
     config: GatewayConfig,
     members: Vec<Member>,
-    own_key: PublicKey,
+    own_keys: PublicKeys,
     memory: Bytes,
     /// What it offers to them.
     resolvers: Resolvers,
     /// Versions of the inner addresses, and of those whose connections are split, if any are.
     versions: (bool, bool),
     split_versions: Option<(bool, bool)>,
+}
+
+/// Public keys of a gateway: the present one, the former one while that is accepted, and one that has ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct PublicKeys {
+    present: PublicKey,
+    former: Option<PublicKey>,
+    ended: Option<PublicKey>,
+}
+
+impl PublicKeys {
+    fn of(keys: &OwnKeys) -> Self {
+        Self {
+            present: keys.key.public_key(),
+            former: keys.former.as_ref().map(PrivateKey::public_key),
+            ended: keys.ended.as_ref().map(PrivateKey::public_key),
+        }
+    }
 }
 
 impl Present {
@@ -151,17 +183,18 @@ impl Present {
         }
     }
 
-    /// Returns the configuration of a gateway with this key.
-    pub(super) fn gateway(source: Source, own_key: PublicKey) -> Result<Self, Failure> {
+    /// Returns the configuration of a gateway with these keys.
+    pub(super) fn gateway(source: Source, keys: &OwnKeys) -> Result<Self, Failure> {
         let config = GatewayConfig::load(&source)?;
-        refuse_own_key(&config, own_key, &source)?;
+        let own_keys = PublicKeys::of(keys);
+        refuse_own_key(&config, own_keys, &source)?;
         let resolvers = Offer::of(&config).resolvers;
         let members = members(&config, &source, &resolvers)?;
         let wiring = Wiring::new(&config);
         let plan = wiring.split(&config);
         let gateway = Gateway {
             memory: memory_of_peers(&members, &config, plan.as_ref())?,
-            own_key,
+            own_keys,
             resolvers,
             versions: wiring.versions(),
             split_versions: plan.map(|plan| plan.diversion().versions()),
@@ -224,7 +257,7 @@ fn store(keeper: &Keeper, claim: &KeyClaim) -> Option<Input> {
         Ok(Claimed::Stored) => return None,
         Ok(Claimed::Expired) => ClaimRefusal::Expired,
         Err(error) => {
-            tracing::error!("cannot store the key of a mobile host that joins: {error}");
+            tracing::error!("cannot store the next key of a peer: {error}");
             ClaimRefusal::Failed
         }
     };
@@ -238,7 +271,11 @@ impl Gateway {
         let members = members(&config, source, &self.resolvers)?;
         let wiring = Wiring::new(&config);
         let plan = wiring.split(&config);
-        refuse_own_key(&config, self.own_key, source)?;
+        // Without a place for a former key the keys stay.
+        let keys = config.former_key_file().map(|_| config.keys(source));
+        let keys = keys.transpose()?;
+        let own_keys = keys.as_ref().map_or(self.own_keys, PublicKeys::of);
+        refuse_own_key(&config, own_keys, source)?;
         self.check(&wiring, plan.as_ref(), source)?;
         let memory = memory_of_peers(&members, &config, plan.as_ref())?;
         keeper.apply().map_err(Failure::broken)?;
@@ -249,6 +286,10 @@ impl Gateway {
             inputs.insert(0, Input::Memory(self.memory + memory));
         }
         inputs.push(Input::Memory(memory));
+        if let Some(keys) = keys.filter(|_| own_keys != self.own_keys) {
+            inputs.insert(0, Input::Keys(Box::new(keys)));
+            self.own_keys = own_keys;
+        }
         (self.config, self.members, self.memory) = (config, members, memory);
         let destinations = plan.and_then(|plan| plan.destinations);
         Ok(Reloaded {
@@ -328,11 +369,12 @@ impl Gateway {
 /// Refuses a mobile host with the gateway's key.
 fn refuse_own_key(
     config: &GatewayConfig,
-    own_key: PublicKey,
+    own_keys: PublicKeys,
     source: &Source,
 ) -> Result<(), Failure> {
     let mut peers = config.peers.iter();
-    match peers.find(|mobile| mobile.key() == Some(own_key)) {
+    let own = [Some(own_keys.present), own_keys.former, own_keys.ended];
+    match peers.find(|mobile| mobile.key().is_some() && own.contains(&mobile.key())) {
         None => Ok(()),
         Some(mobile) => {
             let what = "this is the gateway's own key; give the mobile host's";

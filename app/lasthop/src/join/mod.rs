@@ -125,7 +125,7 @@ pub(crate) fn leave(arguments: &LeaveArguments) -> Result<(), Failure> {
     if arguments.keep {
         return Ok(());
     }
-    for path in [path, state.key()] {
+    for path in [path, state.key(), state.gateway_key()] {
         state::remove(&path)?;
     }
     Ok(())
@@ -161,6 +161,11 @@ fn claim(state: &State, invitation: &Invitation, arguments: &JoinArguments) -> R
     let key: PrivateKey = key_file::read(&path)?;
     let limit = Duration::from_secs(arguments.timeout.into());
     let answered = contact::claim(invitation, key, limit)?;
+    let known = state.gateway_key();
+    if let Some(folder) = known.parent() {
+        state::create_folder(folder)?;
+    }
+    state::replace(&known, &format!("{}\n", invitation.gateway))?;
     let text = configuration(invitation, answered, arguments);
     state::replace(&state.configuration(), &text)
 }
@@ -190,7 +195,7 @@ fn configuration(invitation: &Invitation, answered: usize, arguments: &JoinArgum
         let _ = writeln!(text, "state_dir = \"../run\"");
     }
     let _ = writeln!(text, "\n[gateway]\nendpoint = [{}]", endpoints.join(", "));
-    let _ = writeln!(text, "public_key = \"{}\"", invitation.gateway);
+    let _ = writeln!(text, "public_key_file = \"gateway/public_key\"");
     let _ = writeln!(text, "\n[tun]\naddresses = [{}]", addresses.join(", "));
     text
 }

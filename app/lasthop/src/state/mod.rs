@@ -4,12 +4,14 @@
 mod files;
 mod former;
 mod mobiles;
+mod successor;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use files::{create_folder, remove, replace};
 pub(crate) use former::FormerKeys;
 pub(crate) use mobiles::{Mobiles, store_claim};
+pub(crate) use successor::{store_gateway_key, successor_folder};
 
 use crate::failure::Failure;
 
@@ -82,6 +84,12 @@ impl State {
     /// Returns the path of its private key.
     pub(crate) fn key(&self) -> PathBuf {
         self.folder.join(format!("{}.key", self.role))
+    }
+
+    /// Returns the path of the public key of a mobile host's gateway, which has a folder of its own: the daemon's
+    /// helper may write there.
+    pub(crate) fn gateway_key(&self) -> PathBuf {
+        self.folder.join("gateway").join("public_key")
     }
 
     /// Returns the path of the log of a daemon in the background.

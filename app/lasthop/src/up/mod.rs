@@ -163,7 +163,7 @@ fn make(state: &State, arguments: &UpArguments) -> Result<(), Failure> {
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "private_key_file = \"gateway.key\"\npeers_folder = \"peers\""
+        "private_key_file = \"gateway.key\"\nformer_private_key_file = \"former.key\"\npeers_folder = \"peers\""
     );
     if arguments.port != PORT {
         let _ = writeln!(text, "listen = \"[::]:{}\"", arguments.port);

@@ -90,7 +90,7 @@ impl Site {
     }
 
     /// Runs a command that must fail with this exit code; returns its message.
-    fn refused(&self, host: &str, code: i32, arguments: &[&str]) -> String {
+    pub(crate) fn refused(&self, host: &str, code: i32, arguments: &[&str]) -> String {
         let ran = self.run(host, arguments);
         assert_eq!(ran.code, Some(code), "{arguments:?}: {}", ran.stderr);
         ran.stderr
@@ -101,12 +101,12 @@ impl Site {
         line_of(&self.done("gateway", &["gateway", "up"]))
     }
 
-    fn invite(&self, name: &str) -> String {
+    pub(crate) fn invite(&self, name: &str) -> String {
         line_of(&self.done("gateway", &["invite", "--name", name]))
     }
 
     /// Returns the state of a mobile host in the gateway's list.
-    fn state_of(&self, name: &str) -> String {
+    pub(crate) fn state_of(&self, name: &str) -> String {
         let list: Value =
             serde_json::from_str(&self.done("gateway", &["peers", "--json"])).unwrap();
         let list = list.as_array().cloned().unwrap_or_default();
@@ -114,7 +114,7 @@ impl Site {
         peer.map_or("none".into(), |peer| peer["state"].as_str().unwrap().into())
     }
 
-    fn wait_for_state(&self, name: &str, state: &str) {
+    pub(crate) fn wait_for_state(&self, name: &str, state: &str) {
         let log =
             || fs::read_to_string(self.state("gateway/gateway/gateway.log")).unwrap_or_default();
         wait_until(state, log, || self.state_of(name).starts_with(state));
@@ -140,7 +140,7 @@ impl Site {
     }
 
     /// Returns the source address of a datagram from a mobile host to the fixed host, after its echo.
-    fn echo(&self, mobile: usize) -> std::net::IpAddr {
+    pub(crate) fn echo(&self, mobile: usize) -> std::net::IpAddr {
         let server = self
             .fixed
             .run(|| UdpSocket::bind((FIXED, 7)).unwrap())

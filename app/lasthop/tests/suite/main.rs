@@ -30,6 +30,7 @@ mod no_leak;
 mod path_mtu;
 mod reload;
 mod restarts;
+mod rotate;
 mod secrets;
 mod shared_air;
 mod signals;

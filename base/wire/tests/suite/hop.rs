@@ -78,6 +78,7 @@ fn the_documents_vectors_of_claims_hold() {
     let key: [u8; 32] = std::array::from_fn(|place| place as u8);
     for (name, message) in [
         ("| claim | `", ClaimMessage::Claim(key)),
+        ("| next key | `", ClaimMessage::Successor(key)),
         (
             "| refused: fixed | `",
             ClaimMessage::Refused(ClaimRefusal::Fixed),

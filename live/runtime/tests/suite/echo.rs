@@ -75,6 +75,7 @@ impl Machine for Echo {
             | Input::Leave
             | Input::Admit { .. }
             | Input::ClaimRefused { .. }
+            | Input::Keys(_)
             | Input::Revoke(..)
             | Input::Circumstance(..)
             | Input::Memory(_)

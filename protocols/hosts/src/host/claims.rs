@@ -20,10 +20,10 @@ impl Host {
         let peer = &mut self.peers[index];
         if !peer.settings.may_claim {
             self.refuse_claim(now, index, ClaimRefusal::Fixed);
-        } else if key == self.endpoint.public_key() || self.endpoint.peer_with(&key).is_some() {
+        } else if self.endpoint.is_own_key(&key) || self.endpoint.peer_with(&key).is_some() {
             self.refuse_claim(now, index, ClaimRefusal::Failed);
-        } else if peer.claimed.is_none_or(|last| now >= last + INTERVAL) {
-            peer.claimed = Some(now);
+        } else if peer.keys.claimed.is_none_or(|last| now >= last + INTERVAL) {
+            peer.keys.claimed = Some(now);
             let of = peer.settings.public;
             self.outputs.push_back(Output::Claim { of, key });
         }

@@ -132,6 +132,10 @@ impl Host {
             Some(Message::Claim(ClaimMessage::Claim(key))) => {
                 self.claimed(now, index, PublicKey::from_bytes(key));
             }
+            Some(Message::Claim(ClaimMessage::Successor(key))) => {
+                self.succeeded(now, index, PublicKey::from_bytes(key));
+            }
+            // Only a host that joins claims a key.
             Some(Message::Claim(ClaimMessage::Refused(_))) => {}
             Some(Message::Binding(message)) => {
                 self.binding_message(now, index, arrival.from, message);

@@ -74,6 +74,7 @@ impl Host {
             session::Event::OtherVersion { is_older, .. } => clues.other_version = Some(is_older),
             session::Event::Established { .. }
             | session::Event::KeyShared { .. }
+            | session::Event::FormerKeyUsed { .. }
             | session::Event::StampRefused { .. }
             | session::Event::Left { .. }
             | session::Event::Expired { .. } => {}

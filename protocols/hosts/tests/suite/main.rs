@@ -36,6 +36,7 @@ mod status;
 mod steady;
 mod strangers;
 mod streams;
+mod successor;
 mod support;
 mod tap;
 mod tcp;

@@ -5,6 +5,7 @@ use hosts::{
 };
 use hosts::{Registration, TcpMethod};
 use machine::{Machine, conformance};
+use session::PublicKey;
 use simulator::testing::{Clock, Next};
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
@@ -12,7 +13,7 @@ use wire::packet::Packet;
 
 use crate::support::{Received, Traffic, WALL, build, datagram};
 
-const NAMES: [&str; 4] = ["gateway", "one", "two", "three"];
+pub(crate) const NAMES: [&str; 4] = ["gateway", "one", "two", "three"];
 const DELAY: Duration = Duration::from_millis(5);
 const TICK: Duration = Duration::from_millis(10);
 /// Of so many datagrams of each path, one is lost.
@@ -29,21 +30,21 @@ fn place(index: usize) -> HopAddress {
     text.parse().expect("an address")
 }
 
-fn mobile(index: usize) -> Peer {
+pub(crate) fn mobile(index: usize) -> Peer {
     Peer {
         tcp: TcpTerms::Choose(TcpMethod::Arq),
         ..build::peer(NAMES[index], &[(&format!("10.9.0.{index}"), 32)])
     }
 }
 
-fn gateway(peers: Vec<Peer>) -> Config {
+pub(crate) fn gateway(peers: Vec<Peer>) -> Config {
     Config {
         memory: Some(Bytes::mebi(256)),
         ..build::config(Role::Gateway, NAMES[0], peers)
     }
 }
 
-fn admit(peer: Peer) -> Input {
+pub(crate) fn admit(peer: Peer) -> Input {
     Input::Admit {
         peer: Box::new(peer),
         scope: None,
@@ -58,14 +59,16 @@ fn revoke(index: usize) -> Input {
 }
 
 /// A gateway that knows two of three mobile hosts, on a hop where each path loses datagrams by its own count.
-struct Net {
-    hosts: Vec<Host>,
-    clock: Clock<(usize, Input)>,
+pub(crate) struct Net {
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) clock: Clock<(usize, Input)>,
     /// Datagrams of each mobile host, from it and to it.
     sent: [[u64; 2]; 4],
     traffic: Vec<Traffic>,
-    received: Vec<Received>,
+    pub(crate) received: Vec<Received>,
     events: Vec<Event>,
+    /// Claims that each host has passed on: the known key, and the next one.
+    pub(crate) claimed: [Vec<(PublicKey, PublicKey)>; 4],
     /// Outputs that concern each mobile host: time, sender, and bytes of a datagram, or the packet.
     log: [Vec<(Instant, usize, Vec<u8>)>; 4],
     /// True if nothing of the gateway comes through.
@@ -73,7 +76,7 @@ struct Net {
 }
 
 impl Net {
-    fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         let host = |index: usize| {
             let gateway = Peer {
                 endpoint: Some(place(0)),
@@ -92,6 +95,7 @@ impl Net {
             traffic: (0..4).map(Traffic::bulk).collect(),
             received: vec![Received::begin(); 4],
             events: Vec::new(),
+            claimed: <[Vec<_>; 4]>::default(),
             log: <[Vec<_>; 4]>::default(),
             is_cut: false,
         };
@@ -101,7 +105,7 @@ impl Net {
         net
     }
 
-    fn input(&mut self, index: usize, input: Input) {
+    pub(crate) fn input(&mut self, index: usize, input: Input) {
         self.hosts[index].handle_input(self.clock.now, input);
         self.drain(index);
     }
@@ -132,14 +136,14 @@ impl Net {
                 Output::Event(_)
                 | Output::System(_)
                 | Output::Seek { .. }
-                | Output::Claim { .. }
                 | Output::Resolvers(_) => {}
+                Output::Claim { of, key } => self.claimed[from].push((of, key)),
             }
         }
     }
 
     /// Runs until `end`, and feeds these mobile hosts on the way.
-    fn run_until(&mut self, end: u64, fed: &[usize]) {
+    pub(crate) fn run_until(&mut self, end: u64, fed: &[usize]) {
         let end = Instant::from_millis(end);
         while self.clock.now < end {
             for index in fed {
@@ -186,14 +190,14 @@ impl Net {
         status.peers.into_iter().map(|peer| peer.name).collect()
     }
 
-    fn is_connected(&self, name: &str) -> bool {
+    pub(crate) fn is_connected(&self, name: &str) -> bool {
         let status = self.hosts[0].status(self.clock.now);
         let peer = status.peers.iter().find(|peer| peer.name == name);
         let registration = peer.map(|peer| peer.registration);
         matches!(registration, Some(Registration::Registered { .. }))
     }
 
-    fn kinds(&self, name: &str) -> Vec<EventKind> {
+    pub(crate) fn kinds(&self, name: &str) -> Vec<EventKind> {
         let own = self.events.iter().filter(|event| event.peer == name);
         own.map(|event| event.kind.clone()).collect()
     }

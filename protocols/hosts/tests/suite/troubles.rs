@@ -1,6 +1,6 @@
 //! What a mobile host says while it is not connected, and why.
 
-use hosts::{Circumstance, Decline, EventKind, Input, Trouble, TroubleCode};
+use hosts::{Circumstance, Decline, EventKind, Input, OwnKeys, Trouble, TroubleCode};
 use units::Duration;
 
 use crate::support::{GATEWAY, MOBILE, Pair, Traffic, build};
@@ -50,6 +50,30 @@ fn a_revoked_host_says_so_at_once_and_once() {
         assert_eq!(code(&pair), Some(expected));
         assert_eq!(logged(&pair), [expected]);
     }
+}
+
+#[test]
+fn who_was_away_while_the_gateways_former_key_was_accepted_is_told() {
+    let mut pair = connected();
+    pair.blackout = pair.now..pair.now + SECOND * 300;
+    let keys = |is_accepted: bool| {
+        let former = || build::private_key("gateway");
+        Input::Keys(Box::new(OwnKeys {
+            key: build::private_key("next"),
+            former: is_accepted.then(former),
+            ended: (!is_accepted).then(former),
+        }))
+    };
+    pair.input(GATEWAY, keys(true));
+    pair.run_for(SECOND * 200);
+    pair.input(GATEWAY, keys(false));
+    pair.run_for(SECOND * 150);
+    assert_eq!(code(&pair), Some(TroubleCode::GatewayKeyEnded));
+    let ended = logged(&pair);
+    let ended = ended
+        .iter()
+        .filter(|code| **code == TroubleCode::GatewayKeyEnded);
+    assert_eq!(ended.count(), 1);
 }
 
 #[test]

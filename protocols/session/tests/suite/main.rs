@@ -12,6 +12,7 @@ mod keys;
 mod pair;
 mod proof;
 mod stamps;
+mod successor;
 mod three;
 mod timers;
 mod vectors;

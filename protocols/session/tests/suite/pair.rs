@@ -29,6 +29,7 @@ fn last_epoch(world: &World, host: usize) -> (u64, bool) {
             Event::Left { .. }
             | Event::Expired { .. }
             | Event::KeyShared { .. }
+            | Event::FormerKeyUsed { .. }
             | Event::StampRefused { .. }
             | Event::Declined { .. }
             | Event::OtherVersion { .. } => None,

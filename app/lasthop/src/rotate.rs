@@ -1,0 +1,128 @@
+//! `lasthop rotate`: replaces the key of a gateway while its mobile hosts stay connected.
+
+use clap::Args;
+use runtime::control::ask_status;
+use serde_json::Value;
+use session::PrivateKey;
+
+use crate::failure::Failure;
+use crate::invite::notify;
+use crate::peers::Gateway;
+use crate::state::{Mobiles, remove};
+use crate::status::ENDING;
+use crate::{entropy, key_file};
+
+const EXAMPLES: &str = "\
+Examples:
+  lasthop rotate            the gateway has another key from now on; nobody connects anew for it
+  lasthop peers             who knows only the former key still
+  lasthop rotate --finish   the former key is worth nothing any more
+
+Each mobile host that connects learns of the present key. Open join lines work until the end of the former key. Whoever
+has stolen the former key can also name a next one: after a theft end it at once, and invite the mobile hosts again.";
+
+/// Replace the key of this gateway; mobile hosts learn of it while they are connected.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// End the former key: mobile hosts that know no other cannot connect any more
+    #[arg(long)]
+    finish: bool,
+    /// With --finish: although some mobile hosts know only the former key
+    #[arg(long, requires = "finish")]
+    force: bool,
+    #[command(flatten)]
+    gateway: Gateway,
+}
+
+/// Replaces the key, or ends the former one.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mobiles = arguments.gateway.load()?;
+    if arguments.finish {
+        finish(&mobiles, arguments.force)
+    } else {
+        begin(&mobiles)
+    }
+}
+
+fn begin(mobiles: &Mobiles) -> Result<(), Failure> {
+    let (config, source) = (&mobiles.config, &mobiles.source);
+    let Some(former) = config.former_key_file() else {
+        let what = "this gateway has no place for its former key; add `former_private_key_file = \"former.key\"`, and \
+                    restart it";
+        return Err(source.wrong(None, what));
+    };
+    let keys = config.keys(source)?;
+    let public = keys.key.public_key();
+    // After an interruption between the two writes both files hold the same key.
+    if let Some(key) = keys.former.filter(|key| key.public_key() != public) {
+        let key = key.public_key();
+        // The daemon has not heard of it if the last change was interrupted.
+        notify(mobiles)?;
+        return Err(Failure::setting(format!(
+            "mobile hosts may still know only {key}, the key before the present one; `lasthop peers` lists them, and \
+             `lasthop rotate --finish` ends it"
+        )));
+    }
+    let next = PrivateKey::generate(&mut entropy::fill);
+    key_file::write(&source.file(former), &keys.key.to_text(), true)?;
+    key_file::write(
+        &source.file(&config.private_key_file),
+        &next.to_text(),
+        true,
+    )?;
+    let is_running = notify(mobiles)?;
+    println!("{}", next.public_key());
+    eprintln!(
+        "This is the key of the gateway from now on. {}; `lasthop rotate --finish` ends the former key.",
+        if is_running {
+            "Those who are connected know it, and the others learn of it when they connect"
+        } else {
+            "The gateway is off; mobile hosts learn of the key when they connect"
+        }
+    );
+    Ok(())
+}
+
+fn finish(mobiles: &Mobiles, force: bool) -> Result<(), Failure> {
+    let (config, source) = (&mobiles.config, &mobiles.source);
+    let files = config.former_key_file().zip(config.ended_key_file());
+    let former = config.keys(source)?.former;
+    let (Some((path, ended)), Some(former)) = (files, former) else {
+        let what = "no former key is accepted, so there is nothing to end; `lasthop rotate` makes a new key";
+        return Err(Failure::setting(what));
+    };
+    let left = left_behind(mobiles);
+    if !left.is_empty() && !force {
+        return Err(Failure::setting(format!(
+            "not seen with the present key yet: {}; they could not connect any more, and would need join lines again; \
+             wait until they have connected, or add --force",
+            left.join(", ")
+        )));
+    }
+    key_file::write(&source.file(&ended), &former.to_text(), true)?;
+    remove(&source.file(path))?;
+    notify(mobiles)?;
+    eprintln!("The former key has ended. Mobile hosts that know no other are told so for 30 days.");
+    Ok(())
+}
+
+/// Returns the mobile hosts that have not been seen to know the present key.
+fn left_behind(mobiles: &Mobiles) -> Vec<String> {
+    let name = &mobiles.config.name.0;
+    let folder = mobiles.source.file(&mobiles.config.state_dir);
+    let status = ask_status::<Value>(&folder.join(format!("{name}.{ENDING}")));
+    let status = status.unwrap_or_default();
+    let peers = status["host"]["peers"].as_array();
+    let knows = |name: &str| {
+        let peer = peers.and_then(|peers| peers.iter().find(|peer| peer["name"] == name));
+        peer.is_some_and(|peer| !peer["keys_age"].is_null() && peer["knows_former_key"] != true)
+    };
+    let joined = mobiles
+        .config
+        .peers
+        .iter()
+        .filter(|mobile| mobile.key().is_some());
+    let names = joined.map(|mobile| mobile.name.get_ref().0.clone());
+    names.filter(|name| !knows(name)).collect()
+}

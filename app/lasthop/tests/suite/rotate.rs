@@ -1,0 +1,64 @@
+//! `lasthop rotate`: a gateway replaces its key while mobile hosts are connected.
+
+use std::fs;
+
+use crate::join::Site;
+use crate::support::{able, wait_until};
+
+/// Waits until a mobile host has stored this key of its gateway.
+fn wait_for_key(site: &Site, mobile: &str, key: &str) {
+    let folder = site.state(mobile).join("mobile");
+    let log = || fs::read_to_string(folder.join("mobile.log")).unwrap();
+    wait_until("the next key", log, || {
+        fs::read_to_string(folder.join("gateway/public_key")).unwrap() == key
+    });
+}
+
+#[test]
+fn a_gateway_replaces_its_key_and_interrupts_nobody() {
+    if !able() {
+        return;
+    }
+    let site = Site::create();
+    let line = site.up();
+    site.done("mobile0", &["join", &line]);
+    let other = site.invite("cam1");
+    let next = site.done("gateway", &["rotate"]);
+    wait_for_key(&site, "mobile0", &next);
+    site.echo(0);
+    let again = site.refused("gateway", 2, &["rotate"]);
+    assert!(again.contains("lasthop rotate --finish"), "{again}");
+    // An open line names the former key.
+    site.done("mobile1", &["join", &other]);
+    wait_for_key(&site, "mobile1", &next);
+    site.wait_for_state("mobile1", "connected");
+    site.wait_for_state("cam1", "connected");
+    site.done("gateway", &["rotate", "--finish"]);
+    site.done("mobile0", &["leave", "--keep"]);
+    site.done("mobile0", &["join"]);
+    site.echo(0);
+    site.echo(1);
+    let nothing = site.refused("gateway", 2, &["rotate", "--finish"]);
+    assert!(nothing.contains("nothing to end"), "{nothing}");
+    // One is away until the former key has ended.
+    site.done("mobile0", &["leave", "--keep"]);
+    let late = site.invite("late");
+    let last = site.done("gateway", &["rotate"]);
+    wait_for_key(&site, "mobile1", &last);
+    site.wait_for_state("cam1", "connected");
+    let left = site.refused("gateway", 2, &["rotate", "--finish"]);
+    let named = "with the present key yet: mobile1;";
+    assert!(left.contains(named), "{left}");
+    site.done("gateway", &["rotate", "--finish", "--force"]);
+    let told = |arguments: &[&str]| {
+        let ran = site.run("mobile0", arguments);
+        assert_ne!(ran.code, Some(0));
+        let words = "the gateway's key was replaced";
+        assert!(ran.stderr.contains(words), "{}", ran.stderr);
+    };
+    told(&["join"]);
+    site.wait_for_trouble("mobile0", "gateway-key-ended");
+    site.done("mobile0", &["leave"]);
+    told(&["join", &late]);
+    site.echo(1);
+}
