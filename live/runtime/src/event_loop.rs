@@ -216,7 +216,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     pub fn memory_most(&self) -> Bytes {
         let sockets = self.work.sockets.as_ref().map(Sockets::memory);
         let ports = self.ports.bearer.memory_most() + sockets.unwrap_or_default();
-        self.host.memory_most() + MEMORY_BESIDE + ports
+        self.host.memory_most(clock::monotonic()) + MEMORY_BESIDE + ports
     }
 
     /// Returns the host.

@@ -20,8 +20,8 @@ pub trait DrivenHost: Machine<Input = Input, Output = Output> {
         None
     }
 
-    /// Returns the largest memory that it may hold.
-    fn memory_most(&self) -> Bytes;
+    /// Returns the largest memory that it may hold, as it was counted lately.
+    fn memory_most(&self, now: Instant) -> Bytes;
 
     /// Returns the status of split connections, if it has any.
     fn split_status(&self) -> Option<SplitStatus> {
@@ -55,8 +55,8 @@ impl DrivenHost for Host {
         Some(self.summary_page(now, from))
     }
 
-    fn memory_most(&self) -> Bytes {
-        self.memory().1
+    fn memory_most(&self, now: Instant) -> Bytes {
+        self.recent_memory(now).1
     }
 
     fn split_status(&self) -> Option<SplitStatus> {

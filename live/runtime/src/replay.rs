@@ -88,8 +88,8 @@ impl<H: DrivenHost> DrivenHost for Recorder<H> {
         self.host.summary(now, from)
     }
 
-    fn memory_most(&self) -> Bytes {
-        self.host.memory_most()
+    fn memory_most(&self, now: Instant) -> Bytes {
+        self.host.memory_most(now)
     }
 
     fn split_status(&self) -> Option<SplitStatus> {

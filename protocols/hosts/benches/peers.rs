@@ -277,12 +277,13 @@ fn memory<const SHARED: bool>(bencher: Bencher, mobiles: usize) {
 }
 
 /// Measures one reply to a query for the state of a gateway with many mobile hosts: packets wait for it.
-#[divan::bench(args = ["status", "summary"])]
+#[divan::bench(args = ["status", "summary", "memory"])]
 fn reply(bencher: Bencher, view: &str) {
     let gateway = host(GATEWAY, 4_000, false);
     let now = Instant::ZERO + IDLE;
     bencher.bench_local(|| match view {
         "status" => serde_json::to_string(&gateway.status_page(now, 1_000)),
+        "memory" => serde_json::to_string(&gateway.memory()),
         _ => serde_json::to_string(&gateway.summary_page(now, 1_000)),
     });
 }

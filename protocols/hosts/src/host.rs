@@ -17,6 +17,8 @@ mod troubles;
 mod validation;
 mod ways;
 
+use std::cell::Cell;
+
 use association::LinkEvent;
 use machine::Machine;
 use planted::Bug;
@@ -99,11 +101,14 @@ pub(crate) struct MobileSide {
     pub(crate) inquiry: Inquiry,
 }
 
-/// Counters of what went nowhere; see [`Status`](crate::Status).
+/// Numbers for the status; see [`Status`](crate::Status).
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
+    /// Counters of what went nowhere.
     pub(crate) packets_unroutable: u64,
     pub(crate) frames_unsent: u64,
+    /// The memory of all peers as it was counted last, and when.
+    pub(crate) memory: Cell<Option<(Instant, (Bytes, Bytes))>>,
 }
 
 impl Host {

@@ -15,6 +15,9 @@ use crate::leases::Leases;
 use crate::peer::Peer;
 use crate::{Choice, Limit, Registration, Role, SplitTerms, Trouble};
 
+/// Time for which a count of the memory of all peers stands.
+const RECOUNT: Duration = Duration::from_secs(1);
+
 /// State of a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Status {
@@ -84,22 +87,26 @@ pub struct PeerStatus {
 impl Host {
     /// Returns the state of the host, with all peers.
     pub fn status(&self, now: Instant) -> Status {
-        let peers = self.peers.iter();
+        let (peers, (memory, most)) = (self.peers.iter(), self.memory());
         Status {
             peers: peers
                 .map(|(index, peer)| self.peer_status(now, index, peer))
                 .collect(),
-            ..self.status_of_itself(now)
+            ..self.status_of_itself(now, memory, most)
         }
     }
 
     /// Returns the state of the host without peers.
-    pub(crate) fn status_of_itself(&self, now: Instant) -> Status {
+    pub(crate) fn status_of_itself(
+        &self,
+        now: Instant,
+        memory: Bytes,
+        memory_most: Bytes,
+    ) -> Status {
         let counters = self.endpoint.counters();
         let dropped = DropCause::ALL
             .into_iter()
             .map(|cause| (format!("{cause:?}"), counters.dropped(cause)));
-        let (memory, memory_most) = self.memory();
         Status {
             memory,
             memory_most,
@@ -154,6 +161,18 @@ impl Host {
         });
         let total = self.leases.as_ref().map(Leases::total);
         (held, total.map_or(most, |total| most.min(total)))
+    }
+
+    /// Returns the same, as it was counted within the last second: the status of many peers has hundreds of pages, and
+    /// packets wait while a page is made.
+    pub fn recent_memory(&self, now: Instant) -> (Bytes, Bytes) {
+        let counted = self.counts.memory.get();
+        if let Some((_, memory)) = counted.filter(|(at, _)| now.since(*at) < RECOUNT) {
+            return memory;
+        }
+        let memory = self.memory();
+        self.counts.memory.set(Some((now, memory)));
+        memory
     }
 
     /// Returns the memory that the streams of a peer may hold once there are any.

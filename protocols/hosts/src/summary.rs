@@ -88,10 +88,11 @@ impl Host {
     /// Returns a page of the state of the host, with the peers from number `from` on.
     pub fn status_page(&self, now: Instant, from: usize) -> Status {
         let (peers, more_from) = self.page(now, from, STATUS_PAGE);
+        let (memory, most) = self.recent_memory(now);
         Status {
             peers: peers.into_iter().map(|(_, peer)| peer).collect(),
             more_from,
-            ..self.status_of_itself(now)
+            ..self.status_of_itself(now, memory, most)
         }
     }
 

@@ -111,7 +111,7 @@ impl DrivenHost for Echo {
         self.status
     }
 
-    fn memory_most(&self) -> Bytes {
+    fn memory_most(&self, _now: Instant) -> Bytes {
         Bytes::ZERO
     }
 }

@@ -78,3 +78,22 @@ fn a_summary_has_the_numbers_of_the_status() {
         (None, None)
     );
 }
+
+/// Packets wait while a page is made, so the memory of all peers is not counted for each page.
+#[test]
+fn a_page_has_the_memory_as_it_was_counted_within_the_last_second() {
+    let mut gateway = gateway();
+    let held = |gateway: &Host, millis: u64| {
+        let page = gateway.status_page(NOW + Duration::from_millis(millis), 2_000);
+        (page.memory, page.memory_most)
+    };
+    let before = gateway.memory();
+    assert_eq!(held(&gateway, 0), before);
+    let key = build::private_key("mobile-2000").public_key();
+    gateway.handle_input(NOW, Input::Revoke(key, Decline::Revoked));
+    let after = gateway.memory();
+    assert!(after.0 < before.0);
+    assert_eq!(gateway.status(NOW).memory, after.0, "the whole is exact");
+    assert_eq!(held(&gateway, 999), before);
+    assert_eq!(held(&gateway, 1_000), after);
+}
