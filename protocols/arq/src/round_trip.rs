@@ -9,6 +9,8 @@ use crate::stall::AckDelayEstimate;
 const INITIAL: Duration = Duration::from_millis(333);
 /// Time for which a smallest round trip is remembered.
 const WINDOW: Duration = Duration::from_secs(20);
+/// Largest number of doublings of the retransmission timeout.
+const DOUBLINGS_MAX: u32 = 6;
 
 /// The estimate of the round-trip time, and the smallest recent one.
 #[derive(Debug, Default)]
@@ -18,11 +20,14 @@ pub(crate) struct RoundTrip {
     estimate: Option<RoundTripEstimate>,
     smallest: Option<(Instant, Duration)>,
     candidate: Option<(Instant, Duration)>,
+    /// Number of fades since the last sample that ended with a frame which took longer than the timeout.
+    slow_ends: u32,
 }
 
 impl RoundTrip {
     /// Adds one sample, free of the time that the acknowledgement waited.
     pub(crate) fn sample(&mut self, now: Instant, sample: Duration) {
+        self.slow_ends = 0;
         self.estimate = Some(
             self.estimate
                 .map_or(RoundTripEstimate::first(sample), |known| {
@@ -58,13 +63,29 @@ impl RoundTrip {
         self.smallest.map(|(_, least)| least)
     }
 
+    /// Records the round trip of the frame that ended a fade, in which it left: it may have waited, so it is no sample.
+    pub(crate) fn fade_ended(&mut self, round_trip: Duration) {
+        self.slow_ends = if round_trip > self.patience(Duration::ZERO) {
+            self.slow_ends.saturating_add(1)
+        } else {
+            0
+        };
+    }
+
     /// Returns the retransmission timeout for an acknowledgement that may itself be `delayed`: as in RFC 9002 §6.2.1,
-    /// without its back-off, and with at least a quarter of a round trip, in which further acknowledgements follow
-    /// lost ones. A recent lateness of the other end adds to it.
+    /// with at least a quarter of a round trip, in which further acknowledgements follow lost ones. A recent lateness
+    /// of the other end adds to it.
+    ///
+    /// It does not back off in a silence, but from one to the next if no frame between them gives a sample: on a hop
+    /// that has become slower than the estimate, each acknowledgement seems to end a fade.
     pub(crate) fn patience(&self, delayed: Duration) -> Duration {
         let delayed = delayed.max(self.lateness.expected());
-        self.estimate.map_or(INITIAL * 4, |known| {
-            known.timeout(known.smoothed / 4) + delayed
+        let backed_off = |timeout: Duration| {
+            let doublings = self.slow_ends.saturating_sub(1).min(DOUBLINGS_MAX);
+            timeout * (1 << doublings)
+        };
+        self.estimate.map_or(backed_off(INITIAL * 4), |known| {
+            backed_off(known.timeout(known.smoothed / 4)) + delayed
         })
     }
 }

@@ -81,6 +81,7 @@ impl Arq {
             self.diagnosis.causes.tell(&mut self.stats.sent.causes);
             return;
         };
+        let ends_fade = self.pace.fade.is_some();
         self.heard(now, fate.is_lossy || has_missed);
         if ranges
             .first()
@@ -92,6 +93,8 @@ impl Arq {
                 self.round_trip.sample(now, sample);
                 self.path.round_trip(now, &self.round_trip);
                 self.set_limits();
+            } else if ends_fade {
+                self.round_trip.fade_ended(sample);
             }
             if let Some(first) = fate.first.filter(|_| !has_missed) {
                 // No earlier acknowledgement was lost, so the first frame that arrived has waited there for this one.

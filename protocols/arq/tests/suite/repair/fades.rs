@@ -1,5 +1,7 @@
 //! Fades: the time while nothing comes through, and their end.
 
+use std::collections::VecDeque;
+
 use arq::{Input, LinkEvent};
 use units::{BitRate, Bytes, Duration};
 
@@ -184,6 +186,31 @@ fn the_first_fade_of_a_young_hop_is_noticed() {
         assert_eq!(end.events, [LinkEvent::FadeBegan], "{acknowledged}");
         assert_eq!(end.arq.fade_since(), Some(start), "{acknowledged}");
     }
+}
+
+/// Each acknowledgement seems to end a fade if the round trip has become longer than the timeout, and frames that left
+/// before the end of a fade give no samples: the timeout must back off until one does.
+#[test]
+fn a_longer_round_trip_is_not_taken_for_fades_for_long() {
+    const LONGER: Duration = Duration::from_millis(640);
+    let mut end = Script::knowing(usual(), ROUND_TRIP);
+    let mut crossing = VecDeque::new();
+    let start = end.now;
+    let mut fades = 0;
+    while end.now.since(start) < Duration::from_secs(30) {
+        if end.now.since(start).as_millis().is_multiple_of(100) {
+            end.brief(1, 300);
+        }
+        let sent = end.run(MILLISECOND * 10, MILLISECOND);
+        crossing.extend(sent.iter().map(|frame| (frame.at + LONGER, frame.number)));
+        while let Some((_, number)) = crossing.pop_front_if(|(due, _)| *due <= end.now) {
+            end.ack(&[(number, number)]);
+        }
+        let is_settled = end.now.since(start) > Duration::from_secs(10);
+        fades += usize::from(is_settled && !end.events.is_empty());
+        end.events.clear();
+    }
+    assert_eq!(fades, 0);
 }
 
 #[test]
