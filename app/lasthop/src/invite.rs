@@ -150,6 +150,7 @@ pub(crate) fn make(
     let expires = settings.expires;
     let (addresses, places) = (Vec::new(), settings.endpoints.to_vec());
     let mut invitation = Invitation::new(&mut entropy::fill, gateway, expires, addresses, places);
+    invitation.tls_port = mobiles.config.hop.tls_port();
     let public = invitation.key().public_key();
     invitation.addresses = mobiles.invite(name, public, expires, settings.table)?;
     Ok(Line {

@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::num::NonZeroU16;
 
 use blake2::{Blake2s256, Digest};
 use zeroize::Zeroizing;
@@ -37,6 +38,8 @@ pub struct Invitation {
     pub addresses: Vec<(IpAddr, u8)>,
     /// Addresses of the gateway for datagrams, each a host and a port, the best one first; 1 to 8 of at most 255 bytes.
     pub endpoints: Vec<String>,
+    /// TCP port at those addresses for TLS, where networks let no UDP through, if the gateway has one.
+    pub tls_port: Option<NonZeroU16>,
     secret: Zeroizing<[u8; SECRET_BYTES]>,
 }
 
@@ -88,6 +91,7 @@ impl Invitation {
             expires,
             addresses,
             endpoints,
+            tls_port: None,
             secret: Zeroizing::new(draw(entropy)),
         }
     }
@@ -130,6 +134,9 @@ impl Invitation {
         for endpoint in endpoints {
             content.push(endpoint.len() as u8);
             content.extend_from_slice(endpoint.as_bytes());
+        }
+        if let Some(port) = self.tls_port {
+            content.extend_from_slice(&port.get().to_be_bytes());
         }
         coded_text::write(PREFIX, &content)
     }
@@ -174,6 +181,7 @@ impl Fields<'_> {
         let expires = u32::from_be_bytes(self.take()?);
         let addresses = self.list(Self::address)?;
         let endpoints = self.list(Self::endpoint)?;
+        let tls_port = self.port()?;
         if endpoints.is_empty() || addresses.is_empty() || !self.0.is_empty() {
             return Err(InvitationError::Malformed);
         }
@@ -182,8 +190,18 @@ impl Fields<'_> {
             expires,
             addresses,
             endpoints,
+            tls_port,
             secret,
         })
+    }
+
+    /// Returns the port at the end, if there is one.
+    fn port(&mut self) -> Result<Option<NonZeroU16>, InvitationError> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        let port = NonZeroU16::new(u16::from_be_bytes(self.take()?));
+        port.map(Some).ok_or(InvitationError::Malformed)
     }
 
     fn take<const N: usize>(&mut self) -> Result<[u8; N], InvitationError> {

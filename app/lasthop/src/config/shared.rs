@@ -1,5 +1,6 @@
 //! The common part of both ends' configurations.
 
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 
 use hosts::BearerMtu;
@@ -89,8 +90,8 @@ impl Hop {
     }
 
     /// Returns the TCP port of the gateway for TLS, if it has one.
-    pub(crate) fn tls_port(&self) -> Option<u16> {
-        self.tls_port.as_ref().map(|given| given.get_ref().0.get())
+    pub(crate) fn tls_port(&self) -> Option<NonZeroU16> {
+        self.tls_port.as_ref().map(|given| given.get_ref().0)
     }
 
     /// Returns the limits of packets across a link of its own; or across networks, from a host whose widest interface

@@ -80,7 +80,7 @@ impl Plan<'_> {
             return Ok(None);
         };
         let listen = match self.role {
-            Role::Gateway => Some(SocketAddr::new(self.bind.ip(), port)),
+            Role::Gateway => Some(SocketAddr::new(self.bind.ip(), port.get())),
             Role::Mobile => None,
         };
         let mark = self.mark;

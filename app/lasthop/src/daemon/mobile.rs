@@ -1,6 +1,7 @@
 //! `lasthop mobile`: the mobile host.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let names = names_plan(&config, state_dir.clone());
     let gateway = hosts::Peer {
         endpoint: Some(endpoint),
-        tls_port: config.hop.tls_port(),
+        tls_port: config.hop.tls_port().map(NonZeroU16::get),
         resolver: names.terms(),
         ..gateway(&config, &source, splits)?
     };

@@ -1,4 +1,4 @@
-//! The first contact with a gateway, by UDP from this host's usual addresses.
+//! The first contact with a gateway, by UDP or by TLS, from this host's usual addresses.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,6 +15,7 @@ use session::{Invitation, PrivateKey};
 use units::Instant;
 use wire::address::HopAddress;
 
+use super::beside::Beside;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::{bar, entropy};
@@ -35,7 +36,7 @@ const SILENT_HOST: &str = "silent, and its host does not answer by TCP either. I
                            a browser) or blocks the way; the gateway does not know this line any more (used or revoked \
                            long ago), and a firewall drops the rest";
 /// Longest wait for an answer by TCP, and most addresses that are tried.
-const TRY: Duration = Duration::from_secs(1);
+pub(super) const TRY: Duration = Duration::from_secs(1);
 const TRIED: usize = 3;
 
 /// An address of the gateway, and what was heard of it.
@@ -56,16 +57,26 @@ pub(super) fn claim(
 ) -> Result<usize, Failure> {
     let mut unresolved = BTreeMap::new();
     let places = resolve(&invitation.endpoints, &mut unresolved);
-    let addresses = places.iter().map(|place| HopAddress::Udp(place.at));
+    let port = invitation.tls_port;
+    let beside = port.map(|port| Beside::new(clock::monotonic(), port.get()));
+    let beside = beside.transpose().map_err(Failure::broken)?;
+    let mut addresses: Vec<_> = places
+        .iter()
+        .map(|place| HopAddress::Udp(place.at))
+        .collect();
+    if let Some(beside) = &beside {
+        addresses.extend(places.iter().map(|place| beside.address(place.at)));
+    }
     let entropy: [Box<dyn session::Entropy>; 2] =
         [Box::new(entropy::fill), Box::new(entropy::fill)];
-    let joining = Joining::new(invitation, key, addresses.collect(), entropy);
+    let joining = Joining::new(invitation, key, addresses, entropy);
     let joining = joining.ok_or_else(|| {
         Failure::setting("this line is of this host itself; use it on the mobile host")
     })?;
     let mut contact = Contact {
         joining,
         places,
+        beside,
         waiter: Waiter::new().map_err(Failure::broken)?,
         answered: false,
     };
@@ -126,6 +137,8 @@ fn open(endpoint: usize, at: SocketAddr) -> Place {
 struct Contact {
     joining: Joining,
     places: Vec<Place>,
+    /// Connections of TLS, if the gateway has a port for them.
+    beside: Option<Beside>,
     waiter: Waiter,
     /// True if the gateway has answered.
     answered: bool,
@@ -141,6 +154,12 @@ impl Contact {
                     .add(socket.as_fd(), token as u64, Interest::Readable)
                     .map_err(Failure::broken)?;
             }
+        }
+        if let Some(beside) = &self.beside {
+            let token = self.places.len() as u64;
+            self.waiter
+                .add(beside.as_fd(), token, Interest::Readable)
+                .map_err(Failure::broken)?;
         }
         let end = clock::monotonic() + units::Duration::from_nanos(limit.as_nanos() as u64);
         let wall = clock::wall().as_nanos();
@@ -162,15 +181,13 @@ impl Contact {
     fn carry_out(&mut self) -> Option<Result<usize, Failure>> {
         while let Some(output) = self.joining.poll_output() {
             match output {
-                JoiningOutput::Datagram(to, bytes) => {
-                    if let Some(place) = self.place_at(to)
-                        && let Some(socket) = &place.socket
-                        && let Err(error) = socket.send(&bytes)
-                    {
-                        place.error = Some(error);
+                JoiningOutput::Datagram(to, bytes) => self.send(to, &bytes),
+                JoiningOutput::Answered(_) => {
+                    self.answered = true;
+                    if let Some(beside) = &mut self.beside {
+                        beside.is_answered();
                     }
                 }
-                JoiningOutput::Answered(_) => self.answered = true,
                 JoiningOutput::Joined(at) => {
                     let place = self.place_at(at);
                     return Some(Ok(place.map_or(0, |place| place.endpoint)));
@@ -187,20 +204,47 @@ impl Contact {
         None
     }
 
+    fn send(&mut self, to: HopAddress, bytes: &[u8]) {
+        match (to, &mut self.beside) {
+            (HopAddress::Tls(to), Some(beside)) => beside.send(clock::monotonic(), to, bytes),
+            (HopAddress::Udp(_) | HopAddress::Tls(_) | HopAddress::Ethernet(_), _) => {
+                if let Some(place) = self.place_at(to)
+                    && let Some(socket) = &place.socket
+                    && let Err(error) = socket.send(bytes)
+                {
+                    place.error = Some(error);
+                }
+            }
+        }
+    }
+
     fn place_at(&mut self, at: HopAddress) -> Option<&mut Place> {
+        let beside = self.beside.as_ref();
         let mut places = self.places.iter_mut();
-        places.find(|place| HopAddress::Udp(place.at) == at)
+        places.find(|place| {
+            HopAddress::Udp(place.at) == at
+                || beside.is_some_and(|beside| beside.address(place.at) == at)
+        })
     }
 
     /// Waits for datagrams until `latest`, and handles them.
     fn wait(&mut self, latest: Instant) -> Result<(), Failure> {
         let due = machine::earlier(self.joining.poll_timeout(), Some(latest));
+        let due = machine::earlier(due, self.beside.as_ref().and_then(Beside::due));
         let ready = self.waiter.wait_until(due).map_err(Failure::broken)?;
         let ready: Vec<_> = ready.map(|ready| ready.token as usize).collect();
         for place in ready {
             self.read(place);
         }
         let now = clock::monotonic();
+        if let Some(beside) = &mut self.beside {
+            beside.act(now);
+            // Its descriptor covers all connections, and a look at them costs little.
+            for (from, datagram) in beside.receive(now).map_err(Failure::broken)? {
+                let input = JoiningInput::Datagram(from, datagram);
+                self.joining.handle_input(now, input);
+            }
+        }
         if self.joining.poll_timeout().is_some_and(|due| due <= now) {
             self.joining.handle_timeout(now);
         }
@@ -257,7 +301,9 @@ impl Contact {
                 None if tries < TRIED && answers_tcp(place.at) => SILENT_UDP.into(),
                 None => SILENT_HOST.into(),
             };
-            let _ = write!(text, "\n  {}: {what}", place.at);
+            let beside = self.beside.as_ref().filter(|_| tries < TRIED);
+            let beside = beside.map_or_else(String::new, |beside| beside.describe(place.at));
+            let _ = write!(text, "\n  {}: {what}{beside}", place.at);
         }
         Failure::broken(text)
     }

@@ -1,5 +1,6 @@
 //! `lasthop join` and `leave`: a mobile host by a join line.
 
+mod beside;
 mod contact;
 mod doubt;
 
@@ -197,6 +198,9 @@ fn configuration(invitation: &Invitation, answered: usize, arguments: &JoinArgum
     let _ = writeln!(text, "\n[gateway]\nendpoint = [{}]", endpoints.join(", "));
     let _ = writeln!(text, "public_key_file = \"gateway/public_key\"");
     let _ = writeln!(text, "\n[tun]\naddresses = [{}]", addresses.join(", "));
+    if let Some(port) = invitation.tls_port {
+        let _ = writeln!(text, "\n[hop]\ntls_port = {port}");
+    }
     text
 }
 

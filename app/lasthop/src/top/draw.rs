@@ -63,7 +63,7 @@ impl Palette {
 pub(super) fn draw(frame: &mut Frame<'_>, board: &Board, now: Instant, palette: Palette) {
     let lines = [
         Constraint::Length(1),
-        Constraint::Length(u16::from(board.trouble.is_some())),
+        Constraint::Length(u16::from(trouble_of(board, now).is_some())),
         Constraint::Min(0),
         Constraint::Length(2),
         Constraint::Length(1),
@@ -106,9 +106,19 @@ fn headline(board: &Board) -> String {
     }
 }
 
-/// Returns what is wrong with the daemon.
+/// Returns what is wrong with the daemon, or with the first peer that has a trouble.
 fn trouble_of(board: &Board, now: Instant) -> Option<String> {
-    let (since, trouble) = board.trouble.as_ref()?;
+    let Some((since, trouble)) = board.trouble.as_ref() else {
+        let of_peer = |peer: &&PeerSummary| {
+            let trouble = peer.trouble.as_ref()?;
+            Some(format!(
+                "{}: {}",
+                short::cut(&peer.name, NAME),
+                trouble.words
+            ))
+        };
+        return board.rows().iter().find_map(of_peer);
+    };
     let seconds = now.duration_since(*since).as_secs();
     Some(format!("for {seconds} s: {trouble}"))
 }
@@ -329,6 +339,22 @@ mod tests {
         let lines = screen(&board(), 140, 24);
         assert!(lines[3].contains("····████·········██"), "{}", lines[3]);
         assert!(!lines[4].contains('·'), "{}", lines[4]);
+    }
+
+    #[test]
+    fn the_trouble_of_a_peer_is_told() {
+        let mut board = Board::default();
+        let mut peers = [1, 2].map(peer);
+        peers[1].trouble = Some(hosts::Trouble {
+            code: hosts::TroubleCode::UdpBlocked,
+            words: "a network on the way lets no UDP through".into(),
+        });
+        board.note(Instant::now(), Ok(summary(peers.to_vec())));
+        let lines = screen(&board, 80, 24);
+        assert_eq!(
+            lines[1],
+            "tablet2: a network on the way lets no UDP through"
+        );
     }
 
     #[test]

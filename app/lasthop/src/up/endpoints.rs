@@ -106,7 +106,7 @@ pub(super) fn warn_if_private(places: &[String]) {
     if places.iter().all(is_private) {
         eprintln!(
             "All addresses of this host are private ({}), so mobile hosts reach it from the same network only. For \
-             others: forward UDP port 51830 of your router to this host, and run \
+             others: forward UDP port 51830 (and TCP port 443) of your router to this host, and run \
              `lasthop invite --endpoint NAME-OF-THE-ROUTER`.",
             places.join(", ")
         );

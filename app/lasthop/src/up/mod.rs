@@ -4,6 +4,8 @@ pub(crate) mod endpoints;
 mod networks;
 
 use std::fmt::Write;
+use std::net::{Ipv6Addr, TcpListener};
+use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -27,9 +29,11 @@ Examples:
 
 It makes a key, chooses inner addresses that clash with nothing that this host knows, and runs in the background: as the
 service lasthop-gateway, if systemd runs and the package is installed, so also after a reboot. All of it is in
-FOLDER/gateway: gateway.toml may be edited. Open the UDP port (51830) in the firewall. It needs root and
-`nft`.";
+FOLDER/gateway: gateway.toml may be edited. Open the UDP port (51830) and the TCP port (443) in the firewall. It needs
+root and `nft`.";
 
+/// TCP port for TLS that most networks let pass.
+const TLS_PORT: u16 = 443;
 const ROLE: &str = "gateway";
 /// Name of the first mobile host, and the time for it to join, in seconds.
 const FIRST: &str = "mobile1";
@@ -46,6 +50,10 @@ pub(crate) struct UpArguments {
     /// UDP port of a new gateway
     #[arg(long, value_name = "PORT", default_value_t = PORT)]
     port: u16,
+    /// TCP port of a new gateway for TLS, where networks let no UDP through; 0 for none [default: 443, unless another
+    /// program has it]
+    #[arg(long, value_name = "PORT")]
+    tls_port: Option<u16>,
     /// Name of the first mobile host
     #[arg(long, default_value = FIRST)]
     mobile: String,
@@ -80,6 +88,7 @@ pub(crate) fn up(arguments: &UpArguments) -> Result<(), Failure> {
     let is_new = mobiles.config.peers.is_empty();
     let line = is_new.then(|| invite::make(&mut mobiles, &arguments.mobile, &settings));
     let line = line.transpose()?;
+    let tls_port = mobiles.config.hop.tls_port();
     drop(mobiles);
     if background::is_running(&socket) {
         eprintln!("The gateway runs already.");
@@ -87,6 +96,7 @@ pub(crate) fn up(arguments: &UpArguments) -> Result<(), Failure> {
         let log = start(ROLE, &arguments.state, &state, &socket)?;
         eprintln!("The gateway runs; {log}.");
     }
+    say_tls(tls_port, &path);
     endpoints::warn_if_private(&places);
     match line {
         Some(line) => invite::show(&line, false),
@@ -177,5 +187,41 @@ fn make(state: &State, arguments: &UpArguments) -> Result<(), Failure> {
         let _ = writeln!(text, "state_dir = \"../run\"");
     }
     let _ = writeln!(text, "\n[tun]\naddresses = [{}]", addresses.join(", "));
+    if let Some(port) = tls_port(arguments) {
+        let _ = writeln!(text, "\n[hop]\ntls_port = {port}");
+    }
     state::replace(&path, &text)
+}
+
+/// Returns the port for TLS of a new gateway: the given one, else the usual one if it is free.
+fn tls_port(arguments: &UpArguments) -> Option<NonZeroU16> {
+    match arguments.tls_port {
+        Some(port) => NonZeroU16::new(port),
+        None => NonZeroU16::new(TLS_PORT).filter(|_| is_free(TLS_PORT)),
+    }
+}
+
+/// Returns true if no program listens at this TCP port.
+fn is_free(port: u16) -> bool {
+    match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)) {
+        Ok(_) => true,
+        Err(error) => {
+            eprintln!("TCP port {port} cannot be used for TLS: {error}.");
+            false
+        }
+    }
+}
+
+/// Names the way for networks that let no UDP through.
+fn say_tls(port: Option<NonZeroU16>, path: &Path) {
+    match port {
+        Some(port) => eprintln!(
+            "Where a network blocks UDP, mobile hosts reach it by TLS: open TCP port {port} in the firewall, too."
+        ),
+        None => eprintln!(
+            "It has no port for TLS, so mobile hosts cannot reach it from networks that block UDP; `tls_port` in \
+             `[hop]` of {} sets one, before the first invitation.",
+            path.display()
+        ),
+    }
 }

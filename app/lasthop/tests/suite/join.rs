@@ -169,7 +169,7 @@ impl Drop for Site {
 }
 
 /// Returns the join line in the output of a command.
-fn line_of(output: &str) -> String {
+pub(crate) fn line_of(output: &str) -> String {
     let line = output.trim().strip_prefix("lasthop join ");
     line.expect("a join line").to_owned()
 }

@@ -1,16 +1,17 @@
 //! A network that lets no UDP through: the hop goes on by TLS, and returns to UDP.
 
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
+use crate::join::{Site, line_of};
 use crate::support::{FIXED_HOST, Hosts, able, connect, fetch, rule};
 
 const HOP: &str = "[hop]\ntls_port = 443";
 /// What the network between the two hosts does: at the gateway's host, where the mobile host comes in.
 const BLOCK: &str = "table inet blocked { chain input { type filter hook input priority 0; \
-                     iifname air meta l4proto udp drop; }; }";
+                     iifname \"air*\" meta l4proto udp drop; }; }";
 const UNBLOCK: &str = "delete table inet blocked";
 /// The gateway for the mobile host.
 const GATEWAY: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 1, 0, 1));
@@ -153,4 +154,43 @@ fn a_hop_begins_by_tls_beside_strangers_who_get_no_answer() {
     for daemon in daemons {
         assert!(daemon.terminate().success(), "{}", hosts.logs());
     }
+}
+
+/// Two commands suffice where no UDP passes: the line has the port for TLS.
+#[test]
+fn a_line_joins_by_tls_where_udp_is_blocked() {
+    if !able() {
+        return;
+    }
+    let site = Site::create();
+    let taken = || TcpListener::bind((Ipv6Addr::UNSPECIFIED, 443)).unwrap();
+    let web_server = site.gateway.run(taken).unwrap();
+    let up = site.run("gateway", &["gateway", "up"]);
+    assert!(
+        up.stderr.contains("TCP port 443 cannot be used") && up.stderr.contains("no port for TLS"),
+        "{}",
+        up.stderr
+    );
+    site.done("gateway", &["gateway", "down"]);
+    drop(web_server);
+    std::fs::remove_dir_all(site.state("gateway")).unwrap();
+    rule(&site.gateway, BLOCK);
+    let up = site.run("gateway", &["gateway", "up"]);
+    assert!(up.stderr.contains("open TCP port 443"), "{}", up.stderr);
+    site.done("mobile0", &["join", &line_of(&up.stdout)]);
+    site.wait_for_trouble("mobile0", "udp-blocked");
+    site.echo(0);
+    let config = site.state("mobile0/mobile/mobile.toml");
+    let ran = site.gateway.run(|| {
+        let mut command = std::process::Command::new(crate::support::PROGRAM);
+        command.arg("check").arg(&config).output().unwrap()
+    });
+    assert!(ran.unwrap().status.success());
+    // The gateway goes away, and the next host learns what each of its ports does.
+    site.done("gateway", &["gateway", "down"]);
+    let line = line_of(&site.done("gateway", &["invite", "--name", "cam1"]));
+    let text = site
+        .run("mobile1", &["join", "--timeout", "2", &line])
+        .stderr;
+    assert!(text.contains("TCP port 443, for TLS, refuses"), "{text}");
 }

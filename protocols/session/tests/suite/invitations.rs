@@ -1,6 +1,7 @@
 //! Tests of invitations: their text, and the rejection of invalid text.
 
 use std::net::IpAddr;
+use std::num::NonZeroU16;
 
 use proptest::prelude::*;
 use session::{Invitation, InvitationError, KeyKind};
@@ -24,14 +25,21 @@ fn invitation_to(gateway: u64, seed: u8) -> Invitation {
 
 #[test]
 fn a_line_comes_back_as_the_same_invitation() {
-    let made = invitation(7);
+    for tls_port in [None, NonZeroU16::new(443)] {
+        let mut made = invitation(7);
+        made.tls_port = tls_port;
+        comes_back(&made);
+    }
+}
+
+fn comes_back(made: &Invitation) {
     let line = made.to_text();
     let read = Invitation::parse(&format!(
         "  {}\n",
         line.to_uppercase()
             .replacen("LASTHOP-JOIN1-", "lasthop-join1-", 1)
     ));
-    assert!(read.is_ok_and(|read| read == made));
+    assert!(read.is_ok_and(|read| read == *made));
     assert!(!format!("{made:?}").contains("secret"));
 }
 

@@ -2,6 +2,7 @@
 
 use association::StreamStatus;
 use hosts::{LimitedBy, PeerStatus, Registration};
+use wire::address::HopAddress;
 
 use super::Metric;
 
@@ -41,6 +42,12 @@ const PRESENCE: &[Metric<PeerStatus>] = &[
                 values.add_for(word(cause), peer.limit.by == cause);
             }
         },
+    },
+    Metric {
+        name: "lasthop_peer_by_tls",
+        help: "1 if TLS carries the hop, as a network on the way lets no UDP through, otherwise 0",
+        label: None,
+        read: |peer, values| values.add(matches!(peer.endpoint, Some(HopAddress::Tls(_)))),
     },
     Metric {
         name: "lasthop_peer_keys_age_seconds",

@@ -123,7 +123,8 @@ class Card {
     const [tone, sign] = TONES[peer.verdict] || ["warn", "!"];
     this.sign.dataset.tone = tone;
     setText(this.sign, sign);
-    setText(this.words, `Limited by ${peer.limit}.`);
+    const trouble = peer.trouble === null ? "" : ` Trouble: ${peer.trouble}.`;
+    setText(this.words, `Limited by ${peer.limit}.${trouble}`);
     const summary = this.summary();
     this.plot(summary);
     this.fill(summary);

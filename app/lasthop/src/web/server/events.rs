@@ -174,6 +174,8 @@ struct Peer<'a> {
     verdict: String,
     /// The same in words.
     limit: &'a str,
+    /// What keeps this host from it, or makes the hop slower.
+    trouble: Option<&'a str>,
     hop: Hop,
     /// Rates of the last three seconds.
     to_bits_per_second: u64,
@@ -285,6 +287,7 @@ impl<'a> Peer<'a> {
             words: words(peer),
             verdict: word(peer.limit.by),
             limit: &peer.limit.words,
+            trouble: peer.trouble.as_ref().map(|trouble| &*trouble.words),
             hop: Hop::of(peer),
             to_bits_per_second: peer.recent.to_peer_bits_per_s,
             from_bits_per_second: peer.recent.from_peer_bits_per_s,
