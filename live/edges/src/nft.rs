@@ -1,19 +1,16 @@
 //! Our own nftables tables, installed and removed in one transaction by the program `nft`; rules of others are not
 //! touched.
 
-use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::process::outlive_signals;
+use crate::process::{find_program, outlive_signals};
 
-/// Folders of `nft` on systems where the search path of users does not contain it.
-const USUAL_FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
+const NFT: &str = "nft";
 /// Length of the longest instance name in a table's name, in bytes.
 const LONGEST_INSTANCE: usize = 32;
 
@@ -150,7 +147,7 @@ impl Table {
     }
 
     fn run(&self, operation: &'static str, ruleset: &str) -> Result<(), NftError> {
-        let program = find_nft(std::env::var_os("PATH")).ok_or(NftError::Missing(self.purpose))?;
+        let program = find_program(NFT).ok_or(NftError::Missing(self.purpose))?;
         let failed = |source| NftError::Failed {
             program: program.display().to_string(),
             source,
@@ -191,13 +188,13 @@ impl Table {
 
 /// Returns true if the program `nft` is installed.
 pub fn is_installed() -> bool {
-    find_nft(std::env::var_os("PATH")).is_some()
+    find_program(NFT).is_some()
 }
 
 /// Returns all tables of this network namespace as JSON, without the elements of sets; `None` if `nft` is missing or
 /// may not list them.
 pub fn list_ruleset() -> Option<String> {
-    let program = find_nft(std::env::var_os("PATH"))?;
+    let program = find_program(NFT)?;
     let mut command = Command::new(program);
     command.args(["-j", "-t", "list", "ruleset"]);
     let output = command.stdin(Stdio::null()).output().ok()?;
@@ -226,14 +223,6 @@ pub(crate) fn set<T: ToString>(elements: &[T]) -> String {
 /// not, in the same transaction.
 fn removal(name: &str) -> String {
     format!("table inet {name} {{}}\ndelete table inet {name}\n")
-}
-
-fn find_nft(search_path: Option<OsString>) -> Option<PathBuf> {
-    let search_path = search_path.unwrap_or_default();
-    let folders = std::env::split_paths(&search_path).chain(USUAL_FOLDERS.map(PathBuf::from));
-    folders
-        .map(|folder| folder.join(OsStr::new("nft")))
-        .find(|program| program.is_file())
 }
 
 #[cfg(test)]

@@ -1,11 +1,23 @@
 //! Lifetime, limits and scheduling of processes.
 
 use std::io;
+use std::path::PathBuf;
 use std::process::Command;
 
 use rustix::process::{
     Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit,
 };
+
+/// Folders of programs on systems where the search path of users does not contain them.
+const USUAL_FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
+
+/// Returns the path of a program, if this host has it.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    let search_path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&search_path).chain(USUAL_FOLDERS.map(PathBuf::from));
+    let mut programs = folders.map(|folder| folder.join(name));
+    programs.find(|program| program.is_file())
+}
 
 /// Makes the process that `command` starts be killed when the thread that starts it ends, in any way.
 pub fn end_with_parent(command: &mut Command) {

@@ -1,6 +1,7 @@
 //! The requirements of tests on the machine.
 
 use edges::namespace::Namespace;
+use edges::process::find_program;
 
 /// Returns whether a test can run, for which this is missing. It prints what is.
 ///
@@ -21,10 +22,7 @@ pub fn no_hosts() -> Option<String> {
 
 /// Returns that a program cannot be found, if so.
 pub fn no_program(name: &str) -> Option<String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
-    let is_found = folders
-        .into_iter()
-        .any(|folder| folder.join(name).is_file());
-    (!is_found).then(|| format!("the program '{name}' is missing"))
+    find_program(name)
+        .is_none()
+        .then(|| format!("the program '{name}' is missing"))
 }

@@ -10,6 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use edges::netlink::{MAIN_TABLE, Netlink};
+use edges::process::find_program;
 use edges::{clock, nft, sandbox, sysctl};
 use rustix::process::{Resource, getrlimit};
 
@@ -37,8 +38,6 @@ const SOCKETS: [&str; 2] = ["/proc/net/udp", "/proc/net/udp6"];
 const IPV6_ROUTES: &str = "/proc/net/ipv6_route";
 /// Flag of a route that an advertisement has made (`RTF_ADDRCONF`).
 const ADVERTISED: u32 = 0x0004_0000;
-/// Folders of programs that the search path of users may lack.
-const FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
 /// Longest wait for an answer by TCP.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Most files of a folder that are examined.
@@ -155,21 +154,13 @@ fn chains() -> Vec<super::chains::Chain> {
     let listed = nft::list_ruleset().unwrap_or_default();
     let mut chains = listing::parse(&listed);
     for program in ["iptables", "ip6tables"] {
-        if let Some(path) = find(program) {
+        if let Some(path) = find_program(program) {
             let listed = Command::new(path).args(["-w", "2", "-S"]).output();
             let text = listed.map(|output| output.stdout).unwrap_or_default();
             chains.extend(iptables::parse(program, &String::from_utf8_lossy(&text)));
         }
     }
     chains
-}
-
-fn find(program: &str) -> Option<PathBuf> {
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&search).chain(FOLDERS.map(PathBuf::from));
-    folders
-        .map(|folder| folder.join(program))
-        .find(|path| path.is_file())
 }
 
 /// Examines one address of the gateway.

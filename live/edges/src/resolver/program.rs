@@ -3,19 +3,17 @@
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use wire::hop::Resolvers;
 
 use super::conf::{self, RESOLV_CONF};
 use crate::netlink::Netlink;
-use crate::process::outlive_signals;
+use crate::process::{find_program, outlive_signals};
 
 /// Addresses of systemd-resolved (systemd-resolved.service(8)).
 const STUBS: [&str; 2] = ["127.0.0.53", "127.0.0.54"];
-/// Folders of programs on systems where the search path of users does not contain them.
-const USUAL_FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
 const RESOLVECTL: &str = "resolvectl";
 const RESOLVCONF: &str = "resolvconf";
 
@@ -25,7 +23,7 @@ pub(super) fn has_resolved() -> bool {
     let stubs = STUBS.map(|stub| stub.parse::<IpAddr>().ok());
     let mut servers = conf::servers_in(&text).peekable();
     let any = servers.peek().is_some();
-    any && servers.all(|server| stubs.contains(&Some(server))) && find(RESOLVECTL).is_some()
+    any && servers.all(|server| stubs.contains(&Some(server))) && find_program(RESOLVECTL).is_some()
 }
 
 /// Has systemd's resolver ask these servers by `link`, and no others for names that no other link claims.
@@ -50,13 +48,13 @@ pub(super) fn revert_resolved(link: &str) -> io::Result<()> {
 }
 
 fn resolvectl(words: &[String]) -> io::Result<()> {
-    let program = find(RESOLVECTL).ok_or(io::ErrorKind::NotFound)?;
+    let program = find_program(RESOLVECTL).ok_or(io::ErrorKind::NotFound)?;
     run(&program, words, "")
 }
 
 /// Returns true if the program `resolvconf` is here, and is not another name of `resolvectl`.
 pub(super) fn has_resolvconf() -> bool {
-    let real = find(RESOLVCONF).and_then(|program| program.canonicalize().ok());
+    let real = find_program(RESOLVCONF).and_then(|program| program.canonicalize().ok());
     real.is_some_and(|real| real.file_name() != Some(OsStr::new(RESOLVECTL)))
 }
 
@@ -77,15 +75,8 @@ fn record_of(link: &str) -> String {
 }
 
 fn resolvconf(words: &[String], input: &str) -> io::Result<()> {
-    let program = find(RESOLVCONF).ok_or(io::ErrorKind::NotFound)?;
+    let program = find_program(RESOLVCONF).ok_or(io::ErrorKind::NotFound)?;
     run(&program, words, input)
-}
-
-fn find(name: &str) -> Option<PathBuf> {
-    let search_path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&search_path).chain(USUAL_FOLDERS.map(PathBuf::from));
-    let mut programs = folders.map(|folder| folder.join(name));
-    programs.find(|program| program.is_file())
 }
 
 /// Runs a program, and gives it this text.
