@@ -4,6 +4,8 @@ mod firewall;
 mod host;
 mod network;
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::facts::Facts;
@@ -43,6 +45,20 @@ pub(crate) struct Finding {
     pub(crate) why: String,
     /// What to do: a command where there is one.
     pub(crate) remedy: String,
+}
+
+/// Writes it as a line of a log.
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            code,
+            what,
+            why,
+            remedy,
+            ..
+        } = self;
+        write!(formatter, "{what} ({code}): {why}. Remedy: {remedy}")
+    }
 }
 
 /// What is examined.

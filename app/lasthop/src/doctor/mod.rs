@@ -101,18 +101,9 @@ pub(crate) fn examine_at_start(role: Role, link: &str, own: Vec<IpNet>, port: Op
         ..End::default()
     };
     for finding in findings::all(&collect::near(end, &[])) {
-        let Finding {
-            severity,
-            code,
-            what,
-            why,
-            remedy,
-        } = finding;
-        match severity {
-            Severity::Note => tracing::debug!("{what} ({code}): {why}. Remedy: {remedy}"),
-            Severity::Warning | Severity::Error => {
-                tracing::warn!("{what} ({code}): {why}. Remedy: {remedy}");
-            }
+        match finding.severity {
+            Severity::Note => tracing::debug!("{finding}"),
+            Severity::Warning | Severity::Error => tracing::warn!("{finding}"),
         }
     }
 }
@@ -251,13 +242,9 @@ fn print(facts: &Facts, findings: &[Finding]) {
     }
     for finding in findings {
         let Finding {
-            severity,
-            code,
-            what,
-            why,
-            remedy,
+            what, why, remedy, ..
         } = finding;
-        println!("\n{}: {what} ({code})", severity.word());
+        println!("\n{}: {what} ({})", finding.severity.word(), finding.code);
         println!("  why:    {why}");
         println!("  remedy: {remedy}");
     }
