@@ -103,10 +103,15 @@ impl Connections {
         self.held.remove(&key);
     }
 
-    /// Returns an acknowledgement for each connection of this end.
-    pub(crate) fn acknowledgments(&self) -> impl Iterator<Item = Packet> + '_ {
-        let own = self.known.values().filter_map(|known| known.own);
-        own.map(|segment| segment.acknowledgment())
+    /// Returns the flows in which this end has sent segments.
+    pub(crate) fn own(&self) -> impl Iterator<Item = FlowKey> + '_ {
+        let own = self.known.iter().filter(|(_, known)| known.own.is_some());
+        own.map(|(key, _)| *key)
+    }
+
+    /// Returns an acknowledgement for the connection with the flow `key` from this end.
+    pub(crate) fn acknowledgment(&self, key: &FlowKey) -> Option<Packet> {
+        Some(self.known.get(key)?.own?.acknowledgment())
     }
 
     /// Returns the answer to a packet of this end in the flow `key` while the hop is silent, if there is one: to a
@@ -260,7 +265,9 @@ mod tests {
             let (key, packet) = packet(port, flags);
             sent.sent(Instant::ZERO, key, &packet);
         }
-        let mut acknowledgments: Vec<_> = sent.acknowledgments().collect();
+        let flows = sent.own();
+        let mut acknowledgments: Vec<_> =
+            flows.filter_map(|key| sent.acknowledgment(&key)).collect();
         let expected = [(2, 110), (3, 111), (5, 111)];
         assert_eq!(acknowledgments.len(), expected.len());
         for (packet, (port, next)) in acknowledgments.iter_mut().zip(expected) {

@@ -21,10 +21,13 @@ impl Association {
     /// Sends an acknowledgement for each TCP connection of this mobile host: its gateway may have lost the state of
     /// their address translation. Does nothing at a gateway.
     pub fn revive_connections(&mut self, now: Instant) {
-        let packets: Vec<_> = self.tcp.connections.acknowledgments().collect();
-        for packet in packets {
-            self.handle_input(now, Input::Packet(packet));
+        let flows: Vec<_> = self.tcp.connections.own().collect();
+        for key in &flows {
+            if let Some(packet) = self.tcp.connections.acknowledgment(key) {
+                self.handle_input(now, Input::Packet(packet));
+            }
         }
+        self.tcp.revive(now, flows);
     }
 
     /// Answers a packet of TCP for the other end, which cannot; returns true if it did, and the packet need not cross.
@@ -59,7 +62,7 @@ impl Association {
 
     /// Passes on a packet that has crossed the hop.
     pub(crate) fn release(&mut self, now: Instant, packet: Packet) {
-        if self.tcp.holds()
+        if self.tcp.wants_received()
             && let Some(ip) = packet.ip()
             && ip.protocol() == Protocol::TCP
         {

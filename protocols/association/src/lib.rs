@@ -12,6 +12,7 @@ mod lane;
 mod marks;
 mod meters;
 mod recent;
+mod revival;
 mod sending;
 mod status;
 mod streams;

@@ -13,6 +13,7 @@ use wire::packet::Packet;
 use wire::segment::Segments;
 
 use crate::connections::Connections;
+use crate::revival::Revival;
 
 /// Bytes of a frame beside a packet of the plain lane: its header, the fields of the chunk and the record, and an
 /// acknowledgement of usual size.
@@ -112,6 +113,8 @@ pub(crate) struct TcpLane {
     /// Limit on the cache.
     cache: Bytes,
     pub(crate) connections: Connections,
+    /// Acknowledgements that are repeated after the other end has lost its state.
+    revival: Option<Revival>,
     /// True if senders are held while the hop is silent.
     holds: bool,
     outputs: VecDeque<Output>,
@@ -147,6 +150,7 @@ impl TcpLane {
             packet: frame.saturating_sub(AROUND),
             cache: config.cache,
             connections: Connections::default(),
+            revival: None,
             holds: false,
             outputs: VecDeque::new(),
         }
@@ -181,8 +185,40 @@ impl TcpLane {
 
     /// Records a TCP packet that leaves this end of the hop, for the flow `key` of its answers.
     pub(crate) fn received(&mut self, now: Instant, key: FlowKey, packet: &Packet) {
+        if let Some(revival) = &mut self.revival {
+            revival.received(&key);
+        }
         if self.holds {
             self.connections.received(now, key, packet);
+        }
+    }
+
+    /// Returns true if TCP packets that leave this end of the hop are recorded.
+    pub(crate) fn wants_received(&self) -> bool {
+        self.holds || self.revival.is_some()
+    }
+
+    /// Repeats the acknowledgements of these flows, which were sent now, until the other end sends something. Does
+    /// nothing where the link layer repairs TCP.
+    pub(crate) fn revive(&mut self, now: Instant, flows: Vec<FlowKey>) {
+        let revival = self
+            .is_used()
+            .then(|| Revival::new(now, flows.into_iter().collect()));
+        self.revival = revival.filter(|revival| !revival.is_over());
+    }
+
+    fn repeat_acknowledgments(&mut self, now: Instant) {
+        let Some(revival) = &mut self.revival else {
+            return;
+        };
+        let flows = revival.repeat(now);
+        if revival.is_over() {
+            self.revival = None;
+        }
+        for key in flows {
+            if let Some(packet) = self.connections.acknowledgment(&key) {
+                self.send_segment(now, packet);
+            }
         }
     }
 
@@ -348,6 +384,7 @@ impl Machine for TcpLane {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        self.repeat_acknowledgments(now);
         match &mut self.watch {
             SnoopSide::Nobody => {}
             SnoopSide::Agent(agent) => agent.handle_timeout(now),
@@ -361,11 +398,12 @@ impl Machine for TcpLane {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        match &self.watch {
+        let watch = match &self.watch {
             SnoopSide::Nobody => None,
             SnoopSide::Agent(agent) => agent.poll_timeout(),
             SnoopSide::Mobile(mobile) => mobile.poll_timeout(),
-        }
+        };
+        machine::earlier(watch, self.revival.as_ref().map(Revival::due))
     }
 }
 

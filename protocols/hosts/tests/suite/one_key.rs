@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hosts::{Host, Input, LimitedBy, Output, Peer, Role};
+use hosts::{Host, Input, LimitedBy, Output, Peer, Role, TcpMethod, TcpTerms};
 use machine::{Machine, RandomStream};
 use simulator::testing::{Clock, Next};
 use units::{Duration, Instant, Probability};
@@ -33,7 +33,7 @@ fn place(host: usize) -> HopAddress {
     text.parse().expect("an address")
 }
 
-fn host(key: Key, life: u64) -> Host {
+fn host(key: Key, life: u64, method: TcpMethod) -> Host {
     let (name, other, role) = match key {
         Key::Mobile => ("mobile", "gateway", Role::Mobile),
         Key::Gateway => ("gateway", "mobile", Role::Gateway),
@@ -44,6 +44,10 @@ fn host(key: Key, life: u64) -> Host {
     };
     let peer = Peer {
         endpoint: (key == Key::Mobile).then(|| place(0)),
+        tcp: match key {
+            Key::Mobile => TcpTerms::Follow,
+            Key::Gateway => TcpTerms::Choose(method),
+        },
         ..build::peer(other, networks)
     };
     let config = build::config(role, name, vec![peer]);
@@ -79,6 +83,8 @@ struct Net {
     /// Ports of the packets that are sent.
     ways: Vec<u16>,
     network: Network,
+    /// Repair of TCP that the gateway chooses.
+    method: TcpMethod,
     /// Unix time at the origin, in nanoseconds, as hosts that start see it.
     wall: u64,
 }
@@ -103,6 +109,7 @@ impl Net {
                 random: RandomStream::named(1, "air"),
                 initiations: 0,
             },
+            method: TcpMethod::Arq,
             wall: WALL,
         }
     }
@@ -111,7 +118,7 @@ impl Net {
     fn start(&mut self, index: usize) {
         self.lives += 1;
         let (key, host_there) = &mut self.hosts[index];
-        *host_there = Some(host(*key, self.lives));
+        *host_there = Some(host(*key, self.lives, self.method));
         self.input(index, Input::Wall(self.wall + self.clock.now.as_nanos()));
     }
 
@@ -448,4 +455,27 @@ fn connections_are_shown_to_a_gateway_that_has_lost_its_state() {
     assert_eq!(segment[24..28], next.to_be_bytes());
     assert_eq!(segment[28..32], [0, 0, 0, 1]);
     assert_eq!(segment[33], 0x10);
+}
+
+/// Where nothing repairs this segment, or the reset that answers it, it is repeated until the connection is heard of.
+#[test]
+fn connections_are_shown_again_where_nothing_repairs_their_segments() {
+    for lives in 0..40 {
+        let mut net = Net::new(&TWO_MOBILES);
+        net.method = TcpMethod::Plain;
+        net.lives = lives;
+        net.network.random = RandomStream::named(lives, "air");
+        net.start(0);
+        net.start(1);
+        net.run_for(SECOND * 5);
+        net.kill(0);
+        net.run_for(SECOND);
+        net.bare.clear();
+        net.start(0);
+        net.ways.clear();
+        net.network.lost = Probability::ratio(3, 10);
+        net.run_for(SECOND * 60);
+        let shown = net.bare.iter().filter(|(_, host, _)| *host == 0).count();
+        assert!((2..=7).contains(&shown), "shown {shown} times");
+    }
 }
