@@ -65,6 +65,16 @@ struct Network {
     initiations: u32,
 }
 
+/// What hosts that start are given.
+struct Starts {
+    /// Number of hosts that have started.
+    count: u64,
+    /// Repair of TCP that the gateway chooses.
+    method: TcpMethod,
+    /// Unix time at the origin, in nanoseconds.
+    wall: u64,
+}
+
 /// Hosts on a hop that only delays. Datagrams for the first place go to the gateway that has it at present.
 struct Net {
     hosts: Vec<(Key, Option<Host>)>,
@@ -77,16 +87,12 @@ struct Net {
     /// Time when each packet was sent, by port, and the time that it took.
     arrived: BTreeMap<(u16, Instant), Duration>,
     events: Vec<(Instant, usize, String)>,
-    lives: u64,
+    starts: Starts,
     /// TCP segments without content that have crossed, and the host that they came to.
     bare: Vec<(Instant, usize, Vec<u8>)>,
     /// Ports of the packets that are sent.
     ways: Vec<u16>,
     network: Network,
-    /// Repair of TCP that the gateway chooses.
-    method: TcpMethod,
-    /// Unix time at the origin, in nanoseconds, as hosts that start see it.
-    wall: u64,
 }
 
 impl Net {
@@ -100,7 +106,11 @@ impl Net {
             traffic: [Traffic::upload(UP), Traffic::bulk(DOWN)],
             arrived: BTreeMap::new(),
             events: Vec::new(),
-            lives: 0,
+            starts: Starts {
+                count: 0,
+                method: TcpMethod::Arq,
+                wall: WALL,
+            },
             bare: Vec::new(),
             ways: vec![UP, DOWN],
             network: Network {
@@ -109,17 +119,18 @@ impl Net {
                 random: RandomStream::named(1, "air"),
                 initiations: 0,
             },
-            method: TcpMethod::Arq,
-            wall: WALL,
         }
     }
 
     /// Starts a host, without any state of a former life.
     fn start(&mut self, index: usize) {
-        self.lives += 1;
+        self.starts.count += 1;
         let (key, host_there) = &mut self.hosts[index];
-        *host_there = Some(host(*key, self.lives, self.method));
-        self.input(index, Input::Wall(self.wall + self.clock.now.as_nanos()));
+        *host_there = Some(host(*key, self.starts.count, self.starts.method));
+        self.input(
+            index,
+            Input::Wall(self.starts.wall + self.clock.now.as_nanos()),
+        );
     }
 
     /// Ends a host without a goodbye.
@@ -384,11 +395,11 @@ fn restarts_are_not_taken_for_a_second_host() {
 fn a_mobile_that_started_with_a_wrong_clock_comes_back_with_a_right_one() {
     let mut net = Net::new(&TWO_MOBILES);
     net.start(0);
-    net.wall = WALL + 3_600_000_000_000;
+    net.starts.wall = WALL + 3_600_000_000_000;
     net.start(1);
     net.run_for(SECOND * 5);
     net.kill(1);
-    net.wall = WALL;
+    net.starts.wall = WALL;
     net.start(1);
     let started = net.clock.now;
     net.run_for(SECOND * 300);
@@ -462,8 +473,8 @@ fn connections_are_shown_to_a_gateway_that_has_lost_its_state() {
 fn connections_are_shown_again_where_nothing_repairs_their_segments() {
     for lives in 0..40 {
         let mut net = Net::new(&TWO_MOBILES);
-        net.method = TcpMethod::Plain;
-        net.lives = lives;
+        net.starts.method = TcpMethod::Plain;
+        net.starts.count = lives;
         net.network.random = RandomStream::named(lives, "air");
         net.start(0);
         net.start(1);
