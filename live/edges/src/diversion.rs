@@ -172,11 +172,15 @@ impl Diversion {
                  {QUESTIONS} ct status dnat accept\n{refusals}  }}\n"
             )
         };
+        // Our own listener has every address, so that it would take segments for a server elsewhere with its port.
         Ok(format!(
-            "  chain prerouting {{\n    \
+            "  chain requests {{\n{rules}  }}\n  \
+             chain prerouting {{\n    \
              type filter hook prerouting priority mangle; policy accept;\n    \
+             meta l4proto tcp socket wildcard 1 goto requests\n    \
              meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n    \
-             meta l4proto {{ icmp, ipv6-icmp }} socket transparent 1 meta mark set {mark} accept\n{rules}  }}\n\
+             meta l4proto {{ icmp, ipv6-icmp }} socket transparent 1 meta mark set {mark} accept\n    \
+             goto requests\n  }}\n\
              {output}{forward}"
         ))
     }

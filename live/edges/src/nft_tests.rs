@@ -66,9 +66,10 @@ fn what_is_established_is_diverted_before_what_begins() {
     let ruleset = diversion().ruleset().unwrap();
     let at = |rule: &str| ruleset.find(rule).expect(rule);
     let established = at("socket transparent 1 meta mark set 7 accept");
-    let begins = at("ip saddr { 10.7.0.2/32 } fib daddr type != local");
-    assert!(established < begins);
-    assert!(established < at("ip daddr { 10.7.0.2/32 } fib daddr type != local"));
+    assert!(at("socket wildcard 1 goto requests") < established);
+    assert!(established < at("    goto requests"));
+    at("ip saddr { 10.7.0.2/32 } fib daddr type != local");
+    at("ip daddr { 10.7.0.2/32 } fib daddr type != local");
     assert!(ruleset.contains("tproxy ip to :4321 meta mark set 7 accept"));
     assert!(!ruleset.contains("tproxy ip6"));
 }

@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
+use std::process::Command;
 use std::thread;
 
 use edges::namespace::Namespace;
@@ -9,8 +10,8 @@ use serde_json::Value;
 use socket2::{Domain, Socket, Type};
 
 use crate::support::{
-    Daemon, FIXED_HOST, GATEWAY_OUTSIDE, Hosts, LONG, LOSSY_LINK, able, carry, connect, fetch,
-    fetch_between,
+    Daemon, FIXED_HOST, GATEWAY_OUTSIDE, Hosts, LONG, LOSSY_LINK, able, carry, connect, connect_to,
+    fetch, fetch_between,
 };
 
 const MOBILE: &str = "10.73.0.2";
@@ -229,6 +230,42 @@ fn fixed_hosts_reach_servers_on_the_mobile_host() {
         let ask = || TcpStream::connect_timeout(&address, LONG);
         let refused = hosts.fixed.run(ask).unwrap().unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+    });
+}
+
+/// Returns the port of the daemon's own listener at a host, to which its rules divert connections.
+fn diverted_to(host: &Namespace) -> Option<u16> {
+    let list = || {
+        let mut command = Command::new("nft");
+        command.args(["list", "ruleset"]).output().unwrap()
+    };
+    let rules = String::from_utf8(host.run(list).unwrap().stdout).unwrap();
+    let (_, after) = rules.split_once("tproxy ip to :")?;
+    after.split_whitespace().next()?.parse().ok()
+}
+
+/// A server may have the port of the daemon's own listener at its gateway, or at a mobile host that it serves.
+#[test]
+fn servers_may_have_the_ports_of_the_daemons_listeners() {
+    each(|transport| {
+        let (hosts, _daemons) = connected(false, transport);
+        let of_gateway = diverted_to(&hosts.gateway).expect("a listener");
+        let inside = (
+            &hosts.fixed,
+            &hosts.mobile,
+            MOBILE.parse().unwrap(),
+            of_gateway,
+        );
+        let outside = [Some(of_gateway), diverted_to(&hosts.mobile)];
+        let outside = outside.into_iter().flatten();
+        let outside = outside.map(|port| (&hosts.mobile, &hosts.fixed, FIXED_HOST, port));
+        for (count, (client, server, address, port)) in outside.chain([inside]).enumerate() {
+            let connected = connect_to(client, server, SocketAddr::new(address, port));
+            let (client, server) =
+                connected.unwrap_or_else(|error| panic!("{transport}: {error}\n{}", hosts.logs()));
+            carry(server, client, 100_000);
+            assert_eq!(split(&hosts)["joined"], count + 1);
+        }
     });
 }
 

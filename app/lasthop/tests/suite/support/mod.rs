@@ -383,7 +383,16 @@ pub(crate) fn connect(
     server: &Namespace,
     address: IpAddr,
 ) -> io::Result<(TcpStream, TcpStream)> {
-    let listener = server.run(|| TcpListener::bind((address, 0))).unwrap()?;
+    connect_to(client, server, SocketAddr::new(address, 0))
+}
+
+/// A connection as of [`connect`], to a server that listens at `address`; port 0 stands for a free one.
+pub(crate) fn connect_to(
+    client: &Namespace,
+    server: &Namespace,
+    address: SocketAddr,
+) -> io::Result<(TcpStream, TcpStream)> {
+    let listener = server.run(|| TcpListener::bind(address)).unwrap()?;
     let address = listener.local_addr()?;
     let client = client
         .run(|| TcpStream::connect_timeout(&address, LONG))
