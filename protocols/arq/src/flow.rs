@@ -30,6 +30,10 @@ pub const COMMON_FLOW: FlowKey = FlowKey {
     source_port: 0,
     destination_port: 0,
 };
+/// Age at which a datagram that waits is dropped when a newer one of its flow comes: by then its sender has asked again
+/// or given up (resolvers do after 5 s, see resolv.conf(5); QUIC after 1 s, RFC 9002 §6.2.2), so that after an outage of
+/// hours the repetitions do not fill the hop.
+const OUTDATED: Duration = Duration::from_secs(10);
 /// Most bytes of a packet's record before the packet.
 const RECORD_HEAD: usize = 5;
 
@@ -174,7 +178,7 @@ impl Flow {
     /// An acknowledgement replaces one that it makes useless: otherwise a slow way back would delay all of them.
     /// Beyond `limit` bytes the first segment of the oldest packet is dropped, once an interval, so that its sender
     /// notices soon and slows down once; beyond twice that, the newest packet is dropped. If the sender supports
-    /// marks, the oldest is marked and stays.
+    /// marks, the oldest is marked and stays. Packets that are not held are dropped as well if they are [`OUTDATED`].
     pub(crate) fn enqueue(
         &mut self,
         now: Instant,
@@ -192,8 +196,9 @@ impl Flow {
             self.storage = self.storage + storage - former.capacity();
             return 0;
         }
+        let outdated = self.drop_outdated(now);
         if self.queued + packet.len() > 2 * limit && !self.queue.is_empty() {
-            return 1;
+            return outdated + 1;
         }
         self.queued += packet.len();
         self.storage += packet.capacity();
@@ -203,15 +208,15 @@ impl Flow {
         self.queue.push_back(Waiting { since: now, packet });
         let rested = self.last_drop.is_none_or(|at| now.since(at) > interval);
         if self.queued <= limit || !rested || self.queue.len() < 2 {
-            return 0;
+            return outdated;
         }
         self.last_drop = Some(now);
         let Some(oldest) = self.queue.front_mut() else {
-            return 0;
+            return outdated;
         };
         let oldest = &mut oldest.packet;
         if self.delay.mark(oldest) {
-            return 0;
+            return outdated;
         }
         let before = oldest.len();
         if oldest.drop_first_segment() {
@@ -223,7 +228,22 @@ impl Flow {
         } else {
             self.drop_oldest();
         }
-        1
+        outdated + 1
+    }
+
+    /// Drops the packets that are [`OUTDATED`], unless they are held or those of the split transport, which its ends
+    /// number. Returns their number.
+    fn drop_outdated(&mut self, now: Instant) -> u64 {
+        let mut dropped = 0;
+        if self.stream.is_none() && !self.is_transport() {
+            while let Some(oldest) = self.queue.front()
+                && now.since(oldest.since) > OUTDATED
+            {
+                self.drop_oldest();
+                dropped += 1;
+            }
+        }
+        dropped
     }
 
     /// Applies to a packet of the plain lane, before any copy of it is kept, what [`enqueue`](Self::enqueue) does to

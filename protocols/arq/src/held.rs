@@ -1,12 +1,16 @@
-//! The bytes of a TCP connection that this end still has to deliver. If the sender's retransmission timer expires
-//! while the hop stands still, its retransmissions of them need not cross.
+//! The data of a held flow that this end still has to deliver: the bytes of a TCP connection, or datagrams. If the
+//! sender's retransmission timer expires while the hop stands still, its retransmissions of them need not cross.
 
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
 
 use units::{RangeSet, SeqNumber};
 use wire::ip::Transport;
 use wire::packet::Packet;
 use wire::tcp::{TcpFlags, TcpSegmentOptions, TcpView};
+
+use crate::limits::NODE;
 
 /// Offset of the first place, so that there are places below the first sequence number too.
 const BEYOND: u64 = 1 << 33;
@@ -18,7 +22,7 @@ struct SegmentFields {
     window: u16,
 }
 
-/// The data of one direction of a connection that wait at this end or are not confirmed.
+/// The data of one direction of a flow that wait at this end or are not confirmed.
 #[derive(Debug)]
 pub(crate) struct HeldData {
     /// Places of the data: sequence numbers that do not wrap.
@@ -27,6 +31,8 @@ pub(crate) struct HeldData {
     latest: u64,
     /// Fields of the latest segment.
     said: Option<SegmentFields>,
+    /// Hashes of UDP datagrams: who asks again with the same bytes, as RPC does (RFC 5531 §4), has one answer in mind.
+    datagrams: BTreeSet<u64>,
 }
 
 impl Default for HeldData {
@@ -35,15 +41,16 @@ impl Default for HeldData {
             ranges: RangeSet::default(),
             latest: BEYOND,
             said: None,
+            datagrams: BTreeSet::new(),
         }
     }
 }
 
 impl HeldData {
-    /// Returns true if `packet` only repeats the latest fields and data that still wait to be delivered.
+    /// Returns true if `packet` only repeats data that still wait to be delivered, and the latest fields.
     pub(crate) fn has(&self, packet: &Packet) -> bool {
         let Some((tcp, said)) = segment(packet) else {
-            return false;
+            return datagram(packet).is_some_and(|hash| self.datagrams.contains(&hash));
         };
         let range = self.range(&tcp);
         !range.is_empty()
@@ -63,6 +70,7 @@ impl HeldData {
     /// Adds a packet that waits from now on.
     pub(crate) fn hold(&mut self, packet: &Packet) {
         let Some((tcp, said)) = segment(packet) else {
+            self.datagrams.extend(datagram(packet));
             return;
         };
         if tcp.flags().contains(TcpFlags::SYN) {
@@ -80,6 +88,8 @@ impl HeldData {
     pub(crate) fn release(&mut self, packet: &Packet) {
         if let Some((tcp, _)) = segment(packet) {
             self.ranges.remove(&self.range(&tcp));
+        } else if let Some(hash) = datagram(packet) {
+            self.datagrams.remove(&hash);
         }
     }
 
@@ -94,7 +104,7 @@ impl HeldData {
 
     /// Returns the bytes of memory beyond its own size.
     pub(crate) fn memory(&self) -> usize {
-        self.ranges.memory()
+        self.ranges.memory() + self.datagrams.len() * (size_of::<u64>() + NODE)
     }
 
     /// Frees memory that it does not need.
@@ -124,6 +134,16 @@ fn segment(packet: &Packet) -> Option<(TcpView<'_>, SegmentFields)> {
         }
         _ => None,
     }
+}
+
+/// Returns the hash of the UDP datagram in a packet; `None` if it is of another kind.
+fn datagram(packet: &Packet) -> Option<u64> {
+    let Transport::Udp(udp) = packet.ip()?.transport() else {
+        return None;
+    };
+    let mut hasher = DefaultHasher::new();
+    hasher.write(udp.bytes());
+    Some(hasher.finish())
 }
 
 /// Returns true if a segment acknowledges, carries data, and has no other flags or options.

@@ -2,6 +2,7 @@
 
 use units::{BitRate, Duration, SeqNumber};
 use wire::TcpSegment;
+use wire::packet::{Packet, PacketBuffer};
 use wire::tcp::{SeqRange, TcpFlags, Timestamps};
 
 use super::script::{Script, usual};
@@ -117,4 +118,33 @@ fn a_new_connection_with_the_same_ports_is_another() {
         assert!(!is_left_out(&mut end, &data(number)), "segment {number}");
         assert!(is_left_out(&mut end, &again(number)), "segment {number}");
     }
+}
+
+/// A UDP datagram with a number, in an IP packet with an identification.
+fn call(number: u8, identification: u8) -> Packet {
+    let mut bytes = vec![0x45, 0, 0, 40, 0, identification, 0, 0, 64, 17, 0, 0];
+    bytes.extend([10, 9, 0, 2, 192, 0, 2, 1]);
+    bytes.extend([3, 32, 8, 1, 0, 20, 0, 0]);
+    bytes.extend([number; 12]);
+    Packet::new(PacketBuffer::copy_of(&bytes))
+}
+
+#[test]
+fn a_datagram_that_waits_does_not_cross_again() {
+    let mut end = Script::new(usual());
+    let mut other = Script::new(usual());
+    for round in 0..100 {
+        (0..3).for_each(|number| wait(&mut end, call(number, round)));
+    }
+    let sent = end.send_all();
+    wait(&mut end, call(2, 100));
+    assert_eq!(end.stats().sent.packets_held_already, 298);
+    other.receive_all(&sent);
+    let crossed = other.packets.iter().map(|packet| packet.to_vec());
+    let first = [0, 1, 2].map(|number| call(number, 0).to_vec());
+    assert_eq!(crossed.collect::<Vec<_>>(), first);
+    // Its sender asks for another answer.
+    end.ack(&[(0, sent.len() as u64 - 1)]);
+    wait(&mut end, call(2, 101));
+    assert_eq!(end.send_all().len(), 1);
 }

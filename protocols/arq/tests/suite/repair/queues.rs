@@ -159,3 +159,20 @@ fn large_brief_packets_pay_for_all_their_fragments() {
     let share = held as f64 / (100.0 * 1_380.0);
     assert!((0.4..0.6).contains(&share), "the held flow has {share:.2}");
 }
+
+#[test]
+fn an_outage_of_hours_keeps_only_the_last_datagrams_of_a_flow() {
+    let mut end = Script::new(usual());
+    let mut other = Script::new(usual());
+    // Something that was said once waits, however long.
+    end.brief(8, 100);
+    for _ in 0..1_000 {
+        end.brief(7, 1_000);
+        end.now += Duration::from_secs(4);
+    }
+    for frame in end.send_all() {
+        other.receive(frame.bytes);
+    }
+    assert_eq!(other.released(), [(8, 0), (7, 997), (7, 998), (7, 999)]);
+    assert_eq!(end.stats().sent.packets_dropped, 997);
+}
