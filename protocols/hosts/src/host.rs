@@ -331,6 +331,10 @@ impl Host {
         }
         peer.association = fresh.after(&mut peer.association);
         peer.association.revive_connections(now);
+        if let Some(sharing) = &mut self.sharing {
+            // A silence of the former association ends here: none of its frames is acknowledged any more.
+            sharing.air.is_heard(now, index);
+        }
         if let Some(leases) = &mut self.leases {
             leases.end(index);
         }

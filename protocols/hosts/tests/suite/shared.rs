@@ -105,3 +105,24 @@ fn a_mobile_that_begins_late_takes_the_pace_of_the_others() {
     let known = 1_700_000..=2_300_000;
     assert!(known.contains(&rate.bits_per_second()), "{rate}");
 }
+
+#[test]
+fn a_mobile_that_was_silent_and_starts_again_gets_its_share() {
+    let setting = Setting::usual(Discipline::Airtime, MOBILES);
+    let mut all = vec![Fades::default(); MOBILES];
+    all[MOBILES - 1] = Fades {
+        cycle: Duration::from_secs(100),
+        bad: Duration::from_secs(5),
+    };
+    let mut cell = Cell::new(&setting, all);
+    cell.begin();
+    cell.run_until(WARM_UP + Duration::from_secs(4));
+    let before = cell.peer(MOBILES - 1).air.expect("a shared air");
+    assert!(before.scheduling.is_marked);
+    // Nobody knows the former keys any more, so no acknowledgement ends the silence.
+    cell.restart(MOBILES - 1, &setting);
+    cell.run_until(WARM_UP + Duration::from_secs(10));
+    let got = cell.measure(SPAN);
+    let others = got[..MOBILES - 1].iter().sum::<u64>() / (MOBILES as u64 - 1);
+    assert!(got[MOBILES - 1] * 100 > others * 90, "{got:?}");
+}

@@ -199,11 +199,24 @@ impl Cell {
         self.mobiles[mobile] = station;
     }
 
+    /// Starts a mobile host once more, without any state of its former life.
+    pub(crate) fn restart(&mut self, mobile: usize, setting: &Setting) {
+        let index = mobile + 1;
+        let host = build::host(setting.config_of(index), build::entropy(12, &name(index)));
+        self.replace(mobile, Box::new(host));
+        self.tell_time(Some(mobile));
+    }
+
     pub(crate) fn begin(&mut self) {
-        self.tell(None, Input::Wall(1_800_000_000_000_000_000));
+        self.tell_time(None);
         for mobile in 0..self.mobiles.len() {
-            self.tell(Some(mobile), Input::Wall(1_800_000_000_000_000_000));
+            self.tell_time(Some(mobile));
         }
+    }
+
+    fn tell_time(&mut self, mobile: Option<usize>) {
+        let wall = 1_800_000_000_000_000_000 + self.now.as_nanos();
+        self.tell(mobile, Input::Wall(wall));
     }
 
     /// Tells a mobile, or the gateway, something.
