@@ -30,9 +30,9 @@ pub const COMMON_FLOW: FlowKey = FlowKey {
     source_port: 0,
     destination_port: 0,
 };
-/// Age at which a datagram that waits is dropped when a newer one of its flow comes: by then its sender has asked again
-/// or given up (resolvers do after 5 s, see resolv.conf(5); QUIC after 1 s, RFC 9002 §6.2.2), so that after an outage of
-/// hours the repetitions do not fill the hop.
+/// Age at which a datagram that waits is dropped when a newer one of its flow comes. By then its sender has asked again
+/// or given up (resolvers do after 5 s, see resolv.conf(5); QUIC after 1 s, RFC 9002 §6.2.2), and after an outage of
+/// hours its repetitions would fill the hop.
 const OUTDATED: Duration = Duration::from_secs(10);
 /// Most bytes of a packet's record before the packet.
 const RECORD_HEAD: usize = 5;
