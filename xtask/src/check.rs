@@ -57,7 +57,7 @@ const STEPS: [Step; 7] = [
     },
     Step {
         name: "docs",
-        about: "the documentation builds, and no link in it is broken",
+        about: "the documentation builds, its pages are listed, and no link in it is broken",
         run: lints::docs,
     },
     Step {

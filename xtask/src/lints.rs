@@ -1,5 +1,6 @@
-//! The steps that are one call of cargo: formatting, clippy, documentation.
+//! The steps that are little more than one call of cargo: formatting, clippy, documentation.
 
+use crate::guide;
 use crate::outcome::Outcome;
 use xtask::shell::{Failure, Shell};
 
@@ -19,10 +20,11 @@ pub(crate) fn clippy(shell: &Shell) -> Result<Outcome, Failure> {
     Ok(Outcome::default())
 }
 
-/// Builds the documentation of our crates; a broken link is an error.
+/// Checks the pages of the guide, and builds the documentation of our crates; a broken link is an error.
 pub(crate) fn docs(shell: &Shell) -> Result<Outcome, Failure> {
+    let pages = guide::check(&shell.root)?;
     let mut command = shell.cargo(&["doc", "--workspace", "--no-deps"]);
     command.env("RUSTDOCFLAGS", "--deny warnings");
     shell.run(command)?;
-    Ok(Outcome::default())
+    Ok(Outcome::noted(format!("{pages} pages")))
 }

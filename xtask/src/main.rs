@@ -1,8 +1,8 @@
 //! The repository's own commands: `cargo xtask check` runs the steps of CI, `cargo xtask audit` checks the
 //! dependencies, `cargo xtask bench` measures, `cargo xtask soak` searches for faults until it is stopped,
 //! `cargo xtask mutants` counts the mistakes that tests find, `cargo xtask fuzz` searches for inputs that break a
-//! decoder or a core, and `cargo xtask planted` checks that planted bugs are found. `cargo xtask dist`, `package` and
-//! `release` make what users get.
+//! decoder or a core, and `cargo xtask planted` checks that planted bugs are found. `cargo xtask guide`, `dist`,
+//! `package` and `release` make what users get.
 //!
 //! A command is one file with a `run` function; a step of `check` is one function that [`check`]
 //! lists.
@@ -16,6 +16,7 @@ mod check;
 mod dist;
 mod forward;
 mod fuzz;
+mod guide;
 mod layers;
 mod lints;
 mod mutants;
@@ -58,6 +59,8 @@ enum Command {
     /// Plant bugs one by one, in a build of their own, and check that the simulators find each.
     #[command(disable_help_flag = true)]
     Planted(forward::Options),
+    /// Make a book of HTML pages of the folder `docs`; builds mdBook once.
+    Guide(guide::Options),
     /// Build the static program that users get, with its manual and an archive.
     Dist(dist::Options),
     /// Build the Debian package, and test it in a Debian of its own.
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Command::FirstFailure(options) => mutants::first::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Planted(options) => forward::run("planted", &options),
+        Command::Guide(options) => guide::run(&options),
         Command::Dist(options) => dist::run(&options),
         Command::Package(options) => package::run(&options),
         Command::Release(options) => release::run(&options),
