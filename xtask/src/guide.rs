@@ -17,6 +17,8 @@ mod tests;
 
 /// Version of mdBook that `docs/book.toml` is written for.
 const RELEASE: &str = "0.5.4";
+/// Variables that make tests of lasthop write pages, in place of comparing them.
+const WRITERS: [&str; 2] = ["GUIDE", "METRICS"];
 /// Where mdBook is installed, relative to the root.
 const TOOL: &str = "target/mdbook";
 /// The folder with the pages of the book, and the list of them.
@@ -28,6 +30,9 @@ const OUTPUT: &str = "target/guide/index.html";
 /// Options of `cargo xtask guide`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
+    /// Write into the pages what their commands print now, and the page of metrics; make no book.
+    #[arg(long)]
+    bless: bool,
     /// Show what each program prints while it runs.
     #[arg(short, long)]
     verbose: bool,
@@ -36,7 +41,15 @@ pub(crate) struct Options {
 /// Checks the pages, and makes the book; builds mdBook first if it is missing.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let shell = Shell::new(options.verbose);
+    if options.bless {
+        let mut tests = shell.cargo(&["test", "--package", "lasthop", "guide"]);
+        tests.envs(WRITERS.map(|name| (name, "write")));
+        shell.run(tests)?;
+    }
     check(&shell.root)?;
+    if options.bless {
+        return Ok(());
+    }
     let program = shell.root.join(TOOL).join("bin/mdbook");
     if !program.exists() {
         println!("building mdBook {RELEASE}, which takes minutes");
