@@ -1,9 +1,9 @@
 //! The commands of the guide run as they stand there, and print what the guide shows (docs/decisions/0024).
 //!
-//! Commands are in blocks that begin with ```` ```console ````: a line `HOST# COMMAND`, and then its output. Blocks between
-//! `<!-- console` and `-->` are not shown to readers. The commands of a page run in order, on the hosts of a [`Site`] of
-//! its own. What varies from run to run, such as times
-//! and addresses, is not compared ([`mask`]). A line `…` stands for any lines, also none.
+//! Commands are in blocks that begin with ```` ```console ````: a line `HOST# COMMAND`, and then its output. Blocks
+//! between `<!-- console` and `-->` are not shown to readers. The commands of a page run in order, on the hosts of a
+//! [`Site`] of its own. What varies from run to run, such as times and addresses, is not compared ([`mask`]). A line
+//! `…` stands for any lines, also none.
 
 use std::fs;
 use std::path::{Path, PathBuf};

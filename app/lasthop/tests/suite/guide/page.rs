@@ -88,7 +88,8 @@ fn command(line: &str) -> Option<(&str, &str)> {
 
 #[test]
 fn a_page_is_taken_apart_and_put_together() {
-    let text = "# T\n\n```text\nno# c\n```\n\n```console\nm# a -b\none\n# two\ng# c\n```\n\n<!-- console\nm# d\n…\n-->\nend\n";
+    let text = "# T\n\n```text\nno# c\n```\n\n```console\nm# a -b\none\n# two\ng# c\n```\n\n\
+         <!-- console\nm# d\n…\n-->\nend\n";
     let mut page = Page::parse(text);
     assert_eq!(page.text(), text);
     let steps: Vec<_> = page.steps_mut().collect();

@@ -65,8 +65,8 @@ impl Site {
         }
     }
 
-    /// Runs a command, and returns the lines that it printed, with `…` in place of secrets. If its exit code is not what
-    /// "error: " among them makes readers expect, that is a line too.
+    /// Runs a command, and returns the lines that it printed, with `…` in place of secrets. If its exit code is not
+    /// what "error: " among them makes readers expect, that is a line too.
     pub(super) fn run(&mut self, host: &str, command: &str) -> Vec<String> {
         let shell = self.shells.get_mut(host);
         let shell = shell.unwrap_or_else(|| panic!("there is no host '{host}': {command}"));
@@ -126,8 +126,8 @@ impl Shell {
         std::os::unix::fs::symlink(PROGRAM, programs.join("lasthop")).unwrap();
         let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-c"]).arg(format!(
-            "exec 2>&1; cd {0} && mount --bind {0}/etc /etc && mount -t tmpfs none /var/lib && mount -t tmpfs none /run \
-             && PATH={0}/programs:$PATH exec sh",
+            "exec 2>&1; cd {0} && mount --bind {0}/etc /etc && mount -t tmpfs none /var/lib \
+             && mount -t tmpfs none /run && PATH={0}/programs:$PATH exec sh",
             root.display()
         ));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
