@@ -21,6 +21,7 @@ mod links;
 mod matrix;
 mod parallel;
 pub(crate) mod peers;
+mod roam;
 mod row;
 pub(crate) mod setting;
 mod simulator;
@@ -75,6 +76,8 @@ enum Bench {
     Flood(flood::Options),
     /// A mobile host with a valid key that does its worst, beside the download of another one.
     Hostile(hostile::Options),
+    /// A mobile host that changes its address in mid-download: stalls, and the time until the new rate is used.
+    Roam(roam::Options),
     /// A tunnel over a lossless veth pair: lasthop by each bearer and wireguard-go in turns.
     Tunnel(tunnel::Options),
     /// Real hops: TCP alone and lasthop, beside other senders' TCP, over traces and link files.
@@ -94,6 +97,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         Bench::World(options) => return world::run(&shell, options),
         Bench::Flood(options) => return flood::run(&shell, options),
         Bench::Hostile(options) => return hostile::run(&shell, options),
+        Bench::Roam(options) => return roam::run(&shell, options),
         Bench::Split(options) => split::enter(&shell, options)?,
         Bench::Links(_)
         | Bench::Files(_)
@@ -105,7 +109,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
     println!("{}\n", setting::describe(&shell)?);
     match &options.bench {
-        Bench::SplitEnd(_) | Bench::World(_) | Bench::Flood(_) | Bench::Hostile(_) => Ok(()),
+        Bench::SplitEnd(_)
+        | Bench::World(_)
+        | Bench::Flood(_)
+        | Bench::Hostile(_)
+        | Bench::Roam(_) => Ok(()),
         Bench::Split(options) => split::run(&shell, options),
         Bench::Links(options) => links::run(&shell, options),
         Bench::SlowServer(options) => files::service::run(options),

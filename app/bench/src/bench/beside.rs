@@ -216,7 +216,7 @@ fn overflows() -> f64 {
 }
 
 /// Runs `open` in a host.
-fn there<T: Send>(
+pub(super) fn there<T: Send>(
     host: &Namespace,
     open: impl FnOnce() -> std::io::Result<T> + Send,
 ) -> Result<T, Failure> {
