@@ -31,25 +31,24 @@ pub struct Finder {
 
 impl Finder {
     /// Starts a thread that does errands with `find`, which may block; it ends with the finder. The results go to the
-    /// host.
+    /// host as `find` passes each to its second argument.
     ///
     /// # Errors
     /// If no thread or descriptor is available.
-    pub fn start(mut find: impl FnMut(Errand) -> Vec<Input> + Send + 'static) -> io::Result<Self> {
+    pub fn start(
+        mut find: impl FnMut(Errand, &mut dyn FnMut(Input)) + Send + 'static,
+    ) -> io::Result<Self> {
         let (ask, asked) = sync_channel(ERRANDS);
         let (tell, found) = sync_channel(RESULTS);
         let bell = Notifier::new()?;
         let ringer = bell.clone();
         let search = move || {
             while let Ok(errand) = asked.recv() {
-                for input in find(errand) {
-                    let sent = tell.send(input);
+                find(errand, &mut |input| {
+                    // If the requester is gone, it asks for nothing more.
+                    let _ = tell.send(input);
                     let _ = ringer.ring();
-                    // The requester is gone.
-                    if sent.is_err() {
-                        return;
-                    }
-                }
+                });
             }
         };
         thread::Builder::new().name("finder".into()).spawn(search)?;

@@ -17,6 +17,7 @@ mod leases;
 mod path;
 mod peer;
 mod peers;
+mod places;
 mod presence;
 mod reach;
 mod resolver;
@@ -40,6 +41,7 @@ pub use event::{Event, EventKind};
 pub use host::{AdmitError, Host, HostError};
 pub use joining::{Joining, JoiningInput, JoiningOutput};
 pub use pathmtu::Config as BearerMtu;
+pub use places::{PlaceState, PlaceStatus};
 pub use presence::Registration;
 use redirector::Chunks;
 pub use resolver::ResolverTerms;
@@ -76,7 +78,7 @@ pub enum Input {
         buffer: PacketBuffer,
     },
     /// The network reports that no process receives datagrams at this address. It may be forged, so it only serves
-    /// the status.
+    /// the status, and hastens what silence leads to.
     PortRefused(HopAddress),
     /// An event in the system that split TCP uses: sockets and addresses.
     System(SystemEvent<Chunks>),

@@ -5,10 +5,14 @@ use std::net::SocketAddr;
 use units::{Duration, Instant};
 use wire::address::HopAddress;
 
+use crate::places::{PlaceState, Places};
 use crate::ways::Ways;
 
 /// Time without an answer after which the peer is searched for.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// The same where there is less hope at that address: this host has no keys, its datagrams cannot leave, or the port is
+/// refused. A gateway that restarts is back in that time.
+const PATIENCE_WITHOUT_HOPE: Duration = Duration::from_millis(900);
 /// Time without datagrams that ends an attempt; handshakes come more often.
 const TOGETHER: Duration = Duration::from_secs(10);
 /// Least time until the next search; it doubles each time, up to the second value. The peer may get its new address at
@@ -17,7 +21,7 @@ const TOGETHER: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(40);
 /// Most other addresses that are tried beside the known one.
-const PLACES: usize = 4;
+pub(crate) const PLACES: usize = 8;
 
 /// State of the search for a peer.
 #[derive(Debug, Default)]
@@ -29,6 +33,8 @@ pub(crate) struct Search {
     pause: Option<Duration>,
     /// Addresses where it may be, beside the known one.
     places: Vec<HopAddress>,
+    /// What is known of addresses that are not in use.
+    pub(crate) others: Places,
     /// Its ways, if there are several.
     pub(crate) ways: Option<Ways>,
 }
@@ -46,14 +52,20 @@ impl Search {
         }
     }
 
-    /// Records a datagram to the peer; returns true if a search is due now.
-    pub(crate) fn sent(&mut self, now: Instant) -> bool {
+    /// Records a datagram to the peer; returns true if a search is due now. `is_hopeful` is true if nothing but silence
+    /// speaks against its address.
+    pub(crate) fn sent(&mut self, now: Instant, is_hopeful: bool) -> bool {
+        let patience = if is_hopeful {
+            PATIENCE
+        } else {
+            PATIENCE_WITHOUT_HOPE
+        };
         let first = match self.unanswered {
             Some((first, last)) if now.since(last) <= TOGETHER => first,
             Some(_) | None => now,
         };
         self.unanswered = Some((first, now));
-        let is_due = now.since(first) >= PATIENCE && now >= self.next;
+        let is_due = now.since(first) >= patience && now >= self.next;
         if is_due {
             let pause = self.pause.unwrap_or(FIRST_PAUSE);
             self.next = now + pause;
@@ -68,19 +80,27 @@ impl Search {
             .map_or(Duration::ZERO, |(first, _)| now.since(first))
     }
 
-    /// Ends the search.
-    pub(crate) fn found(&mut self) {
+    /// Ends the search: the peer is at this address.
+    pub(crate) fn found(&mut self, at: HopAddress) {
         self.unanswered = None;
         self.pause = None;
         self.places.clear();
+        self.others.found(at);
+    }
+
+    /// Records that this host's network has changed: the next search need not wait for long.
+    pub(crate) fn network_changed(&mut self, now: Instant) {
+        self.next = self.next.min(now);
+        self.pause = None;
     }
 
     /// Adds an address where the peer may be; returns false if no search is on, or there are enough.
-    pub(crate) fn add(&mut self, at: HopAddress) -> bool {
+    pub(crate) fn add(&mut self, now: Instant, at: HopAddress) -> bool {
         let is_wanted = self.unanswered.is_some() && self.places.len() < PLACES;
         let is_added = is_wanted && !self.places.contains(&at);
         if is_added {
             self.places.push(at);
+            self.others.note(now, at, PlaceState::Asked);
         }
         is_added
     }

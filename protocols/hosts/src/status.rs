@@ -13,7 +13,7 @@ use crate::host::Host;
 use crate::keepalive::Keepalive;
 use crate::leases::Leases;
 use crate::peer::Peer;
-use crate::{Choice, Limit, Registration, Role, SplitTerms, Trouble};
+use crate::{Choice, Limit, PlaceStatus, Registration, Role, SplitTerms, Trouble};
 
 /// Time for which a count of the memory of all peers stands.
 const RECOUNT: Duration = Duration::from_secs(1);
@@ -55,6 +55,9 @@ pub struct PeerStatus {
     pub name: String,
     /// Its address.
     pub endpoint: Option<HopAddress>,
+    /// Its other addresses that were asked, and why they are not in use; only at a mobile host.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<PlaceStatus>,
     /// Age of the current keys; `None` if there are none.
     pub keys_age: Option<Duration>,
     /// Its registration.
@@ -134,6 +137,7 @@ impl Host {
         PeerStatus {
             name: peer.settings.name.clone(),
             endpoint: peer.endpoint,
+            others: peer.search.others.status(now, peer.endpoint),
             keys_age: peer.presence.keys_age(now),
             registration: peer.presence.registration(now, expires_at),
             unreachable_for: peer.reach.shut_for(now),

@@ -11,6 +11,7 @@ use session::Decline;
 use units::{Duration, Instant};
 use wire::address::HopAddress;
 
+use crate::places::Places;
 use crate::verdict::Reach;
 use crate::ways::Ways;
 
@@ -111,8 +112,10 @@ impl fmt::Display for Trouble {
 pub enum Circumstance {
     /// A network of this host has its inner address: which network, and by which interface.
     AddressClash,
-    /// The gateway's name cannot be resolved: which name, and the error.
+    /// No name of the gateway can be resolved: which names, and the errors.
     NameUnresolved,
+    /// The same of some of its names, while others can.
+    OtherNameUnresolved,
     /// The gateway's name leads to a private address now: which name, and which address.
     NamePrivate,
 }
@@ -161,6 +164,8 @@ pub(crate) struct TroubleFacts<'a> {
     pub(crate) at: Option<HopAddress>,
     /// Its ways, if there are several.
     pub(crate) ways: Option<&'a Ways>,
+    /// Its other addresses that were asked.
+    pub(crate) others: &'a Places,
     pub(crate) clues: &'a Clues,
 }
 
@@ -243,8 +248,26 @@ impl TroubleFacts<'_> {
     /// Returns the trouble of the first row that applies.
     pub(crate) fn judge(&self) -> Option<Trouble> {
         let (code, _) = ROWS.iter().find(|(_, holds)| holds(self))?;
-        let words = self.words(*code);
+        let words = self.words(*code) + &self.words_of_others(*code);
         Some(Trouble { code: *code, words })
+    }
+
+    /// Returns what is known of the gateway's other addresses, where they might serve.
+    fn words_of_others(&self, code: TroubleCode) -> String {
+        let may_serve = [
+            TroubleCode::NoRoute,
+            TroubleCode::PortRefused,
+            TroubleCode::Silent,
+            TroubleCode::OutOfReach,
+        ];
+        let others = self.others.status(self.now, self.at);
+        let mut others: Vec<_> = others.iter().map(ToString::to_string).collect();
+        let unresolved = &self.clues.circumstances;
+        others.extend(unresolved.get(&Circumstance::OtherNameUnresolved).cloned());
+        if others.is_empty() || !may_serve.contains(&code) {
+            return String::new();
+        }
+        format!(". Its other addresses: {}", others.join("; "))
     }
 
     fn words(&self, code: TroubleCode) -> String {

@@ -10,6 +10,7 @@ fn trouble(change: impl FnOnce(&mut Clues, &mut TroubleFacts<'_>)) -> Option<Tro
         silent_for: Duration::ZERO,
         at: None,
         ways: None,
+        others: &Places::default(),
         clues: &none,
     };
     change(&mut clues, &mut facts);

@@ -89,7 +89,7 @@ impl<'de> Deserialize<'de> for EtherType {
 }
 
 /// Most addresses of a gateway.
-const MOST_ENDPOINTS: usize = 8;
+pub(crate) const MOST_ENDPOINTS: usize = 8;
 
 /// Address of a gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -175,7 +175,12 @@ impl<'de> Visitor<'de> for EndpointsVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Endpoints, A::Error> {
         let mut endpoints = Vec::new();
         while let Some(text) = list.next_element::<String>()? {
-            endpoints.push(text.parse().map_err(de::Error::custom)?);
+            let endpoint = text.parse().map_err(de::Error::custom)?;
+            if endpoints.contains(&endpoint) {
+                let what = format!("'{text}' is in this list twice; remove one");
+                return Err(de::Error::custom(what));
+            }
+            endpoints.push(endpoint);
         }
         if endpoints.is_empty() || endpoints.len() > MOST_ENDPOINTS {
             return Err(de::Error::invalid_length(endpoints.len(), &self));

@@ -1,7 +1,7 @@
 //! Values of a configuration, with their error messages.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::num::NonZeroU16;
 use std::str::FromStr;
 
@@ -82,7 +82,7 @@ impl Remote {
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let port = text.rsplit_once(':').filter(|(host, _)| {
             let whole = !host.contains(':') || host.starts_with('[') && host.ends_with(']');
-            !host.is_empty() && whole
+            whole && is_host(host)
         });
         match port.map(|(_, port)| port.parse::<u16>()) {
             Some(Ok(1..)) => Ok(Self(text.into())),
@@ -121,6 +121,25 @@ impl Remote {
             .next()
             .ok_or_else(|| failed("the name has no address".into()))
     }
+}
+
+/// Returns true for an address or a name of a host (RFC 1123 §2.1; with `_`, which some local names have).
+fn is_host(host: &str) -> bool {
+    if let Some(inner) = host.strip_prefix('[') {
+        let address = inner.trim_end_matches(']').split('%').next();
+        return address.is_some_and(|address| address.parse::<Ipv6Addr>().is_ok());
+    }
+    let is_sound = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let is_label = |label: &str| {
+        let is_long = label.len() > 63;
+        !label.is_empty() && !is_long && !label.starts_with('-') && label.bytes().all(is_sound)
+    };
+    let name = host.strip_suffix('.').unwrap_or(host);
+    let is_name = name.len() <= 253 && name.split('.').all(is_label);
+    // What ends with a number is an address (RFC 3696 §2), or is none by mistake.
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let is_number = last.bytes().all(|byte| byte.is_ascii_digit());
+    host.parse::<Ipv4Addr>().is_ok() || (is_name && !is_number)
 }
 
 from_text!(Remote, |text| Self::read(text));

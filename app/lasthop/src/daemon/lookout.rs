@@ -2,7 +2,10 @@
 //! it from there.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::mpsc::channel;
+use std::thread;
 
 use edges::names::Name;
 use edges::netlink::{MAIN_TABLE, Netlink};
@@ -14,12 +17,13 @@ use wire::address::HopAddress;
 use crate::clash;
 use crate::failure::Failure;
 
-/// Most addresses of the gateway from one search.
-const PLACES: usize = 4;
+/// Most addresses of one name.
+const OF_NAME: usize = 4;
 
 /// A place where the other end may be.
 pub(super) enum Place {
-    Name(Name),
+    /// A name, once for each kind of addresses that are wanted.
+    Name(Vec<Name>),
     Address(HopAddress),
 }
 
@@ -53,27 +57,41 @@ impl Lookout {
         places.any(|place| matches!(place, Place::Name(_)))
     }
 
-    fn find(&mut self, errand: Errand) -> Vec<Input> {
-        let mut inputs = Vec::new();
+    fn find(&mut self, errand: Errand, tell: &mut dyn FnMut(Input)) {
         let clash = self.clash();
-        inputs.extend(self.tell(Circumstance::AddressClash, clash));
+        self.note(Circumstance::AddressClash, clash, tell);
         if let Errand::Seek(peer) = errand {
-            let (places, unresolved, private) = self.resolve();
-            inputs.extend(self.tell(Circumstance::NameUnresolved, unresolved));
-            inputs.extend(self.tell(Circumstance::NamePrivate, private));
-            let places = places.into_iter().take(PLACES);
-            inputs.extend(places.map(|at| Input::Found { peer, at }));
+            let Resolved {
+                is_found,
+                unresolved,
+                private,
+            } = self.resolve(&mut |at| tell(Input::Found { peer, at }));
+            let unresolved = (!unresolved.is_empty()).then(|| unresolved.join("; "));
+            let (all, some) = if is_found {
+                (None, unresolved)
+            } else {
+                (unresolved, None)
+            };
+            self.note(Circumstance::NameUnresolved, all, tell);
+            self.note(Circumstance::OtherNameUnresolved, some, tell);
+            self.note(Circumstance::NamePrivate, private, tell);
         }
-        inputs
     }
 
-    /// Returns the input about a circumstance, if it has changed.
-    fn tell(&mut self, circumstance: Circumstance, words: Option<String>) -> Option<Input> {
+    /// Tells of a circumstance, if it has changed.
+    fn note(
+        &mut self,
+        circumstance: Circumstance,
+        words: Option<String>,
+        tell: &mut dyn FnMut(Input),
+    ) {
         let known = match &words {
             Some(words) => self.told.insert(circumstance, words.clone()),
             None => self.told.remove(&circumstance),
         };
-        (known != words).then_some(Input::Circumstance(circumstance, words))
+        if known != words {
+            tell(Input::Circumstance(circumstance, words));
+        }
     }
 
     /// Returns the network of this host that has its inner address, if one does.
@@ -83,38 +101,87 @@ impl Lookout {
         clash::find(&routes, &self.own, &self.link).map(clash::words)
     }
 
-    /// Returns the present addresses of the gateway. In words: a name that has none, if there is no other place, and a
-    /// name whose addresses are private.
-    fn resolve(&self) -> (Vec<HopAddress>, Option<String>, Option<String>) {
-        let (mut all, mut unresolved, mut private) = (Vec::new(), None, None);
-        for place in &self.places {
-            let name = match place {
-                Place::Address(address) => {
-                    all.push(*address);
-                    continue;
-                }
-                Place::Name(name) => name,
-            };
-            let host = &name.host;
-            match name.addresses() {
-                Ok(found) if found.is_empty() => {
-                    unresolved = Some(format!("the gateway's name '{host}' has no address"));
-                }
-                Ok(found) => {
-                    if found.iter().all(|at| is_private(at.ip())) {
-                        let at = found[0].ip();
-                        private = Some(format!("the gateway's name '{host}' leads to {at}"));
+    /// Tells the present addresses of the gateway, each as soon as it is known: a name that nobody resolves takes long.
+    fn resolve(&self, tell: &mut dyn FnMut(HopAddress)) -> Resolved {
+        let mut resolved = Resolved::default();
+        thread::scope(|scope| {
+            let (send, results) = channel();
+            for place in &self.places {
+                match place {
+                    Place::Address(at) => {
+                        resolved.is_found = true;
+                        tell(*at);
                     }
-                    all.extend(found.into_iter().map(HopAddress::Udp));
-                }
-                Err(error) => {
-                    let words = format!("the gateway's name '{host}' cannot be resolved: {error}");
-                    unresolved = Some(words);
+                    Place::Name(names) => {
+                        let send = send.clone();
+                        // The other end waits for all of them.
+                        scope.spawn(move || drop(send.send((names, look_up(names)))));
+                    }
                 }
             }
+            drop(send);
+            for (names, result) in results {
+                resolved.add(&names[0].host, result, tell);
+            }
+        });
+        resolved
+    }
+}
+
+/// Returns all addresses of a name.
+fn look_up(names: &[Name]) -> io::Result<Vec<SocketAddr>> {
+    let (mut all, mut failure) = (Vec::new(), None);
+    for name in names {
+        match name.addresses() {
+            Ok(found) => all.extend(found),
+            Err(error) => failure = Some(error),
         }
-        let unresolved = unresolved.filter(|_| all.is_empty());
-        (all, unresolved, private)
+    }
+    match failure {
+        Some(error) if all.is_empty() => Err(error),
+        _ => Ok(all),
+    }
+}
+
+/// What the places of the gateway lead to.
+#[derive(Default)]
+struct Resolved {
+    /// True if there is an address.
+    is_found: bool,
+    /// Names that have no address, in words.
+    unresolved: Vec<String>,
+    /// A name whose addresses are private, in words.
+    private: Option<String>,
+}
+
+impl Resolved {
+    fn add(
+        &mut self,
+        host: &str,
+        result: io::Result<Vec<SocketAddr>>,
+        tell: &mut dyn FnMut(HopAddress),
+    ) {
+        match result {
+            Ok(found) if found.is_empty() => {
+                let words = format!("the gateway's name '{host}' has no address");
+                self.unresolved.push(words);
+            }
+            Ok(found) => {
+                if found.iter().all(|at| is_private(at.ip())) {
+                    let at = found[0].ip();
+                    self.private = Some(format!("the gateway's name '{host}' leads to {at}"));
+                }
+                self.is_found = true;
+                found
+                    .into_iter()
+                    .take(OF_NAME)
+                    .for_each(|at| tell(HopAddress::Udp(at)));
+            }
+            Err(error) => {
+                let words = format!("the gateway's name '{host}' cannot be resolved: {error}");
+                self.unresolved.push(words);
+            }
+        }
     }
 }
 
@@ -124,7 +191,7 @@ pub(super) fn start(lookout: Option<Lookout>, link: &str) -> Result<Option<Finde
         return Ok(None);
     };
     lookout.link = link.into();
-    let started = Finder::start(move |errand| lookout.find(errand));
+    let started = Finder::start(move |errand, tell| lookout.find(errand, tell));
     let failed = |error| format!("cannot start the search of the gateway: {error}");
     started
         .map(Some)

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use edges::names::Name;
+use edges::netlink::IpVersion;
 use hosts::{Role, SplitTerms};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use runtime::privileges::User;
@@ -29,6 +30,9 @@ use crate::key_file;
 
 /// Mark of the bearer's datagrams ("lh").
 pub(crate) const MARK: u32 = 0x6c68;
+
+/// Both kinds of addresses, in the order in which they are asked for.
+const BOTH: [AddressKind; 2] = [AddressKind::V4, AddressKind::V6];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let key = private_key(&config, &source)?;
     let (carrier, endpoints) = config.place(&source)?;
     let inside: Vec<_> = config.tun.own().collect();
-    let endpoint = first_address(&endpoints, &inside)?;
+    let (endpoint, kinds) = reach(&endpoints, &inside)?;
     // Without nftables, TCP crosses as packets, and the gateway is notified of that.
     let splits = edges::nft::is_installed();
     let fallback = config.fallback();
@@ -78,12 +82,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         routes: config.routes,
         own: inside.clone(),
         endpoint,
+        may_change_kind: kinds.len() > 1,
     };
     let plan = bearer::Plan {
         carrier,
         hop: &config.hop,
         role: Role::Mobile,
-        bind: any_port(endpoint),
+        bind: any_port(kinds),
         mark: Some(MARK),
     };
     let (bearer, bearer_mtu) = plan.open()?;
@@ -109,7 +114,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         mobile: MobilePlan {
             detour: wiring.detour(),
             names: Some(names),
-            lookout: Some(lookout(&endpoints, endpoint, inside)),
+            lookout: Some(Lookout::new(places(&endpoints, kinds, &inside), inside)),
         },
         reload: Present::mobile(source),
         split: splits.then(|| wiring.split(config.split)),
@@ -161,17 +166,35 @@ fn log_fallback(fallback: Fallback, is_chosen: bool) {
     tracing::info!("while the hop is down, {what} (fallback = \"{name}\"{choice})");
 }
 
-/// Returns the first address of a gateway whose name can be resolved.
+/// Returns the address of the gateway to begin with, and the kinds of addresses that it may have later.
+fn reach(
+    endpoints: &[Endpoint],
+    inside: &[IpNet],
+) -> Result<(HopAddress, &'static [AddressKind]), Failure> {
+    let address = first_address(endpoints, inside)?;
+    Ok((address, kinds(endpoints, address)))
+}
+
+/// Returns the address of the first of the gateway's endpoints that has one.
 fn first_address(endpoints: &[Endpoint], inside: &[IpNet]) -> Result<HopAddress, Failure> {
     let mut failure = None;
     for endpoint in endpoints {
         match endpoint.resolve() {
+            Ok(address) if endpoints.len() > 1 && !is_available(kind_of(address)) => {
+                let what = format!("this host has no IPv6, so {address} is not in reach");
+                failure = failure.or(Some(Failure::setting(what)));
+            }
             Ok(address) => return Ok(address),
-            // A block that stands since the last run does not let the system's resolver out.
-            Err(error) => match resolve_beside(endpoint, inside) {
-                Some(address) => return Ok(address),
-                None => failure = failure.or(Some(error)),
-            },
+            Err(error) => {
+                // A block that stands since the last run does not let the system's resolver out.
+                if let Some(address) = resolve_beside(endpoint, inside) {
+                    return Ok(address);
+                }
+                if endpoints.len() > 1 {
+                    tracing::warn!("{error}; the next `endpoint` is tried");
+                }
+                failure = failure.or(Some(error));
+            }
         }
     }
     Err(failure.unwrap_or_else(|| Failure::setting("the gateway has no address")))
@@ -192,31 +215,44 @@ fn resolve_beside(endpoint: &Endpoint, inside: &[IpNet]) -> Option<HopAddress> {
         };
         name.addresses().ok()?.into_iter().next()
     };
-    let found = [AddressKind::V4, AddressKind::V6]
-        .into_iter()
-        .find_map(find);
+    let found = BOTH.into_iter().find_map(find);
     found.map(HopAddress::Udp)
 }
 
-/// Returns what looks for a gateway that was at `endpoint`, and for this host's inner addresses in its networks.
-fn lookout(endpoints: &[Endpoint], endpoint: HopAddress, inside: Vec<IpNet>) -> Lookout {
-    Lookout::new(places(endpoints, kind_of(endpoint), &inside), inside)
+/// Returns the kinds of addresses that the gateway may have: both if there are several endpoints, else that of its
+/// address.
+fn kinds(endpoints: &[Endpoint], address: HopAddress) -> &'static [AddressKind] {
+    let of_address: &'static [AddressKind] = match kind_of(address) {
+        AddressKind::V4 => &[AddressKind::V4],
+        AddressKind::V6 => &[AddressKind::V6],
+    };
+    let is_both = endpoints.len() > 1 && is_available(AddressKind::V6);
+    if is_both { &BOTH } else { of_address }
+}
+
+/// Returns true if this host's kernel has this version of IP.
+fn is_available(kind: AddressKind) -> bool {
+    kind == AddressKind::V4 || IpVersion::V6.is_available()
 }
 
 /// Returns the addresses and names where a silent gateway may be, unless there is one address alone.
-fn places(endpoints: &[Endpoint], kind: AddressKind, inside: &[IpNet]) -> Vec<Place> {
+fn places(endpoints: &[Endpoint], kinds: &[AddressKind], inside: &[IpNet]) -> Vec<Place> {
+    let name = |host: &str, port, kind| Name {
+        host: host.to_owned(),
+        port,
+        kind,
+        mark: Some(MARK),
+        inside: inside.to_vec(),
+    };
     let place = |endpoint: &Endpoint| match endpoint.name() {
-        Some((host, port)) => Some(Place::Name(Name {
-            host,
-            port,
-            kind,
-            mark: Some(MARK),
-            inside: inside.to_vec(),
-        })),
+        Some((host, port)) => {
+            let names = kinds.iter().map(|kind| name(&host, port, *kind));
+            Some(Place::Name(names.collect()))
+        }
         None => endpoint.resolve().ok().map(Place::Address),
     };
     let mut places: Vec<_> = endpoints.iter().filter_map(place).collect();
-    places.retain(|place| !matches!(place, Place::Address(at) if kind_of(*at) != kind));
+    places.retain(|place| !matches!(place, Place::Address(at) if !kinds.contains(&kind_of(*at))));
     if let [Place::Address(_)] = places[..] {
         places.clear();
     }
@@ -233,11 +269,12 @@ fn kind_of(endpoint: HopAddress) -> AddressKind {
     }
 }
 
-/// Returns the local address for datagrams to `endpoint`: any port.
-fn any_port(endpoint: HopAddress) -> SocketAddr {
-    match kind_of(endpoint) {
-        AddressKind::V6 => (Ipv6Addr::UNSPECIFIED, 0).into(),
-        AddressKind::V4 => (Ipv4Addr::UNSPECIFIED, 0).into(),
+/// Returns the local address for datagrams to addresses of these kinds: any port.
+fn any_port(kinds: &[AddressKind]) -> SocketAddr {
+    if kinds.contains(&AddressKind::V6) {
+        (Ipv6Addr::UNSPECIFIED, 0).into()
+    } else {
+        (Ipv4Addr::UNSPECIFIED, 0).into()
     }
 }
 

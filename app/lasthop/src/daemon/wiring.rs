@@ -44,6 +44,8 @@ pub(super) struct Wiring {
     /// Inner addresses of the mobile host.
     pub(super) own: Vec<IpNet>,
     pub(super) endpoint: HopAddress,
+    /// True if the gateway may have an address of the other version of IP later.
+    pub(super) may_change_kind: bool,
 }
 
 impl Wiring {
@@ -83,6 +85,7 @@ impl Wiring {
             | HopAddress::Tls(SocketAddr::V4(endpoint)) => {
                 loosen_on_the_way_to(undo, (*endpoint.ip()).into())
             }
+            _ if self.may_change_kind => loosen_source_check(undo, ["all", "default"]),
             HopAddress::Udp(SocketAddr::V6(_))
             | HopAddress::Tls(SocketAddr::V6(_))
             | HopAddress::Ethernet(_) => Ok(()),

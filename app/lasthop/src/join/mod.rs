@@ -4,6 +4,7 @@ mod beside;
 mod contact;
 mod doubt;
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -187,6 +188,9 @@ fn configuration(invitation: &Invitation, answered: usize, arguments: &JoinArgum
         .collect();
     // The one that has answered is the first to be tried.
     endpoints[..=answered].rotate_right(1);
+    // Earlier versions let a line have one twice.
+    let mut known = BTreeSet::new();
+    endpoints.retain(|at| known.insert(at.clone()));
     // Writing to a string cannot fail.
     let _ = writeln!(text, "private_key_file = \"mobile.key\"");
     if let Some(fallback) = arguments.fallback {

@@ -80,6 +80,10 @@ fn render_peer(page: &mut String, peer: &PeerStatus) {
     let place = peer.endpoint;
     let place = place.map_or_else(String::new, |place| format!(" at {place}"));
     line(page, &format!("{}{place}", peer.name), &state(peer));
+    if !peer.others.is_empty() {
+        let others: Vec<_> = peer.others.iter().map(ToString::to_string).collect();
+        line(page, "  elsewhere", &others.join("; "));
+    }
     if let Some(trouble) = &peer.trouble {
         line(page, "  trouble", &trouble::words(trouble));
     }

@@ -1,15 +1,15 @@
 //! Addresses at which mobile hosts reach a gateway.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use edges::netlink::Netlink;
 
+use crate::config::carrier::MOST_ENDPOINTS;
 use crate::config::gateway::GatewayConfig;
 use crate::config::values::Remote;
 use crate::failure::Failure;
 
-/// Most addresses in a join line.
-const MOST: usize = 8;
 /// Addresses for documentation (RFC 5737, RFC 3849), which stand for the Internet. Nothing is sent to them.
 const INTERNET: [&str; 2] = ["192.0.2.1:9", "[2001:db8::1]:9"];
 
@@ -21,7 +21,9 @@ pub(crate) fn of(config: &GatewayConfig, given: &[String]) -> Result<Vec<String>
     }
     if !config.endpoints.is_empty() {
         let texts = config.endpoints.iter().map(|place| place.text().to_owned());
-        return Ok(texts.collect());
+        let places: Vec<_> = texts.collect();
+        check(&places)?;
+        return Ok(places);
     }
     let inner: Vec<_> = config.tun.own().map(|own| own.addr()).collect();
     let places = own_addresses()?;
@@ -29,7 +31,7 @@ pub(crate) fn of(config: &GatewayConfig, given: &[String]) -> Result<Vec<String>
         .into_iter()
         .filter(|address| !inner.contains(address))
         .map(|address| SocketAddr::new(address, port).to_string())
-        .take(MOST)
+        .take(MOST_ENDPOINTS)
         .collect();
     if places.is_empty() {
         let what = "this host has no address at which mobile hosts could reach it; connect it to a network, or give \
@@ -37,6 +39,28 @@ pub(crate) fn of(config: &GatewayConfig, given: &[String]) -> Result<Vec<String>
         return Err(Failure::setting(what));
     }
     Ok(places)
+}
+
+/// Refuses what a join line cannot hold, or holds in vain.
+fn check(places: &[String]) -> Result<(), Failure> {
+    let most = MOST_ENDPOINTS;
+    if places.len() > most {
+        return Err(Failure::setting(format!(
+            "{} addresses are too many; a join line holds at most {most}: the best ones, the best first",
+            places.len()
+        )));
+    }
+    // Names of hosts have no case (RFC 4343).
+    let mut known = BTreeSet::new();
+    match places
+        .iter()
+        .find(|place| !known.insert(place.to_ascii_lowercase()))
+    {
+        Some(twice) => Err(Failure::setting(format!(
+            "the address '{twice}' is given twice; give each once, the best first"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Returns the given hosts, each with a port.
@@ -47,17 +71,16 @@ pub(super) fn with_port(given: &[String], port: u16) -> Result<Vec<String>, Fail
             Err(_) if Remote::read(text).is_ok() => text.clone(),
             Err(_) => format!("{text}:{port}"),
         };
-        let is_sound = text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b".-:[]_%".contains(&byte));
         match Remote::read(&text) {
-            Ok(_) if is_sound => Ok(text),
-            _ => Err(Failure::setting(format!(
+            Ok(_) => Ok(text),
+            Err(_) => Err(Failure::setting(format!(
                 "'{text}' is not a host with a port; write it like 'gw.example.org' or '[2001:db8::1]:51830'"
             ))),
         }
     };
-    given.iter().take(MOST).map(complete).collect()
+    let places = given.iter().map(complete).collect::<Result<Vec<_>, _>>()?;
+    check(&places)?;
+    Ok(places)
 }
 
 /// Returns the addresses of this host: first those towards the Internet.
@@ -141,8 +164,36 @@ mod tests {
             "[2001:db8::7]:7",
         ];
         assert_eq!(complete, expected);
-        for wrong in ["", "a b", "gw:0", "x\"y", "gw:99999"] {
+        for wrong in [
+            "",
+            "a b",
+            "gw:0",
+            "x\"y",
+            "gw:99999",
+            "192.0.2.300",
+            "gw..org",
+            "-gw",
+            "[fd73]:7",
+        ] {
             assert!(with_port(&[wrong.into()], 1).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_line_holds_eight_different_ones() {
+        let names = |count| {
+            (0..count)
+                .map(|number| format!("gw{number}"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(with_port(&names(8), 1).map(|all| all.len()).ok(), Some(8));
+        let complaint = |given: &[String]| {
+            let failure = with_port(given, 1).expect_err("refused");
+            failure.to_string()
+        };
+        let many = complaint(&names(9));
+        assert!(many.contains("9 addresses are too many"), "{many}");
+        let twice = complaint(&["gw".into(), "gw:1".into()]);
+        assert!(twice.contains("'gw:1' is given twice"), "{twice}");
     }
 }

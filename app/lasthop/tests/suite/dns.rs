@@ -85,7 +85,7 @@ fn answer(question: &[u8], address: [u8; 4]) -> Vec<u8> {
 
 /// How the mobile host has its `/etc/resolv.conf`.
 #[derive(Debug, Clone, Copy)]
-enum Files {
+pub(crate) enum Files {
     /// A file of this network's own over that of the host, as with `ip netns exec`.
     Mounted,
     /// A plain file.
@@ -93,14 +93,14 @@ enum Files {
 }
 
 /// A mobile host with files of its own.
-struct Mobile<'a> {
+pub(crate) struct Mobile<'a> {
     hosts: &'a Hosts,
     /// It keeps the files.
     keeper: Process,
 }
 
 impl<'a> Mobile<'a> {
-    fn with(hosts: &'a Hosts, files: Files) -> Self {
+    pub(crate) fn with(hosts: &'a Hosts, files: Files) -> Self {
         let etc = hosts.folder.path().join("etc");
         fs::create_dir(&etc).unwrap();
         fs::write(etc.join("nsswitch.conf"), "hosts: files dns\n").unwrap();
@@ -132,7 +132,7 @@ impl<'a> Mobile<'a> {
         command
     }
 
-    fn start(&self) -> Daemon {
+    pub(crate) fn start(&self) -> Daemon {
         let mut command = self.command(PROGRAM);
         let folder = self.hosts.folder.path();
         command

@@ -37,6 +37,7 @@ mod shared_air;
 mod signals;
 mod split;
 mod support;
+mod survives;
 mod tcp_methods;
 mod tls;
 mod web;

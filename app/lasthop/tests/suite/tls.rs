@@ -2,11 +2,10 @@
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 
 use crate::join::{Site, line_of};
-use crate::support::{FIXED_HOST, Hosts, able, connect, fetch, rule};
+use crate::support::download::Download;
+use crate::support::{Hosts, able, fetch, rule};
 
 const HOP: &str = "[hop]\ntls_port = 443";
 /// What the network between the two hosts does: at the gateway's host, where the mobile host comes in.
@@ -29,58 +28,6 @@ fn wait_for(hosts: &Hosts, by_tls: bool) {
     hosts.wait_until(what, || is_so("mobile") && is_so("gateway"));
 }
 
-/// A download without an end, until it is told to end. Each byte is checked.
-struct Download {
-    received: AtomicU64,
-    ends: AtomicBool,
-}
-
-impl Download {
-    fn serve(&self, mut server: TcpStream) {
-        let mut at = 0_u64;
-        while !self.ends.load(Ordering::Relaxed) {
-            let bytes: Vec<u8> = (at..at + 1_000).map(byte).collect();
-            server.write_all(&bytes).unwrap();
-            at += 1_000;
-        }
-    }
-
-    fn fetch(&self, mut client: TcpStream) {
-        let mut buffer = [0; 16_384];
-        loop {
-            let count = client.read(&mut buffer).unwrap();
-            if count == 0 {
-                return;
-            }
-            let at = self.received.load(Ordering::Relaxed);
-            let expected = (at..at + count as u64).map(byte);
-            assert!(expected.eq(buffer[..count].iter().copied()), "at {at}");
-            self.received.fetch_add(count as u64, Ordering::Relaxed);
-        }
-    }
-
-    /// Waits until another megabyte has come.
-    fn goes_on(&self, hosts: &Hosts) {
-        let before = self.received.load(Ordering::Relaxed);
-        hosts.wait_until("the download goes on", || {
-            self.received.load(Ordering::Relaxed) > before + 1_000_000
-        });
-    }
-}
-
-fn byte(at: u64) -> u8 {
-    (at.wrapping_mul(0x9e37_79b9) >> 16) as u8
-}
-
-/// Ends the download also if an assertion fails.
-struct End<'a>(&'a Download);
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.0.ends.store(true, Ordering::Relaxed);
-    }
-}
-
 #[test]
 fn a_download_goes_on_by_tls_where_udp_is_blocked_and_returns_to_udp() {
     if !able() {
@@ -93,25 +40,16 @@ fn a_download_goes_on_by_tls_where_udp_is_blocked_and_returns_to_udp() {
     let before = hosts.traces();
     let [gateway, mobile] = hosts.start_both();
     wait_for(&hosts, false);
-    let (client, server) = connect(&hosts.mobile, &hosts.fixed, FIXED_HOST).unwrap();
-    let download = Download {
-        received: AtomicU64::new(0),
-        ends: AtomicBool::new(false),
-    };
-    thread::scope(|scope| {
-        scope.spawn(|| download.serve(server));
-        scope.spawn(|| download.fetch(client));
-        let _end = End(&download);
-        download.goes_on(&hosts);
+    Download::during(&hosts, |download| {
         rule(&hosts.gateway, BLOCK);
         wait_for(&hosts, true);
-        download.goes_on(&hosts);
+        download.goes_on();
         let (code, page) = hosts.status_page(&["--name", "mobile", "--peer", "gateway"]);
         assert_eq!(code, Some(0), "{page}");
         assert!(page.contains("(udp-blocked)"), "{page}");
         rule(&hosts.gateway, UNBLOCK);
         wait_for(&hosts, false);
-        download.goes_on(&hosts);
+        download.goes_on();
     });
     let log = hosts.log("mobile");
     assert!(log.contains("no answer by UDP for"), "{log}");

@@ -251,12 +251,13 @@ fn namespace() -> Option<Namespace> {
 #[test]
 fn a_search_that_takes_long_holds_nobody_up() {
     let (answer, answers) = std::sync::mpsc::channel();
-    let find = move |errand| match errand {
-        Errand::Look => Vec::new(),
+    let find = move |errand, tell: &mut dyn FnMut(Input)| match errand {
+        Errand::Look => {}
         Errand::Seek(peer) => {
             let places: Vec<HopAddress> = answers.recv().unwrap_or_default();
-            let found = places.into_iter().map(|at| Input::Found { peer, at });
-            found.collect()
+            for at in places {
+                tell(Input::Found { peer, at });
+            }
         }
     };
     let finder = Finder::start(find).unwrap();

@@ -1,6 +1,7 @@
 //! The presence of peers, as datagrams and sessions show it.
 
 use crate::peer::{HandOff, Peer};
+use crate::places::PlaceState;
 use crate::{EventKind, Role};
 use association::TcpMethod;
 use machine::Machine;
@@ -15,6 +16,7 @@ impl Host {
     pub(crate) fn port_refused(&mut self, now: Instant, at: HopAddress) {
         let there = |(_, peer): &(usize, &mut Peer)| peer.endpoint == Some(at);
         let mut refused = Vec::new();
+        self.note_place(now, at, PlaceState::Refused);
         for (index, peer) in self.peers.iter_mut().filter(there) {
             peer.signs.refused = Some(now);
             if let Some(ways) = &mut peer.search.ways {
@@ -42,12 +44,12 @@ impl Host {
         }
     }
 
-    /// Records a datagram from a peer; `is_found` is true if the peer need not be sought any more.
-    pub(crate) fn heard(&mut self, now: Instant, index: usize, is_found: bool) {
+    /// Records a datagram from a peer; `found` is its address if it need not be sought any more.
+    pub(crate) fn heard(&mut self, now: Instant, index: usize, found: Option<HopAddress>) {
         let peer = &mut self.peers[index];
         peer.presence.heard_at = Some(now);
-        if is_found {
-            peer.search.found();
+        if let Some(at) = found {
+            peer.search.found(at);
         }
         if let Some(moving) = peer.moving.take_if(|moving| moving.arrived) {
             let lasted = now.since(moving.since);
@@ -83,6 +85,7 @@ impl Host {
             if let Some(moving) = &mut peer.moving {
                 moving.arrived = true;
             }
+            peer.search.network_changed(now);
             if let Some(ways) = &mut peer.search.ways {
                 ways.network_changed(now);
                 self.agenda.ways.set(index, ways.due());

@@ -5,10 +5,12 @@ use units::Instant;
 use wire::address::HopAddress;
 
 use super::Host;
+use crate::places::PlaceState;
 
 impl Host {
     /// Records that a datagram for that address could not leave.
     pub(crate) fn refused(&mut self, now: Instant, to: HopAddress) {
+        self.note_place(now, to, PlaceState::NoRoute);
         for index in self.peers.indices() {
             if self.peers[index].endpoint == Some(to) {
                 let peer = &mut self.peers[index];

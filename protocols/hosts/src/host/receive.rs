@@ -161,9 +161,11 @@ impl Host {
         // peer may not have got anything under the present ones.
         let is_known = self.peers[index].endpoint == Some(arrival.from);
         let is_found = is_known || (is_data && arrival.newest);
-        self.heard(now, index, is_found);
+        self.heard(now, index, is_found.then_some(arrival.from));
         self.way_answers(now, index, arrival.from);
+        let before = self.peers[index].endpoint;
         self.locate(now, index, arrival);
+        self.note_move(now, index, before);
         Some(index)
     }
 }

@@ -1,5 +1,6 @@
 //! The search of a mobile host for its gateway.
 
+use crate::places::PlaceState;
 use crate::{Output, Role};
 use units::Instant;
 use wire::address::HopAddress;
@@ -12,13 +13,37 @@ impl Host {
         let peer = &mut self.peers[index];
         let may_seek = self.role == Role::Mobile
             && matches!(peer.endpoint, Some(HopAddress::Udp(_) | HopAddress::Tls(_)));
-        if may_seek && peer.search.sent(now) {
+        let is_hopeful =
+            peer.presence.is_linked() && !peer.reach.is_shut() && !peer.is_refused(now);
+        if may_seek && peer.search.sent(now, is_hopeful) {
             self.outputs.push_back(Output::Seek { peer: index });
         }
         if self.role == Role::Mobile {
             self.log_trouble(now, index);
         }
         self.way_was_used(now, index);
+    }
+
+    /// Records why an address of a peer cannot be used, if it is one; only a mobile host chooses among several.
+    pub(crate) fn note_place(&mut self, now: Instant, at: HopAddress, state: PlaceState) {
+        if self.role == Role::Mobile {
+            for (_, peer) in self.peers.iter_mut() {
+                let others = &mut peer.search.others;
+                if peer.endpoint == Some(at) || others.has(at) {
+                    others.note(now, at, state);
+                }
+            }
+        }
+    }
+
+    /// Records that a peer was `before` at another address than it is now.
+    pub(crate) fn note_move(&mut self, now: Instant, index: usize, before: Option<HopAddress>) {
+        let peer = &mut self.peers[index];
+        let left = before.filter(|before| peer.endpoint != Some(*before) && !before.is_group());
+        let others = &mut peer.search.others;
+        if let Some(at) = left.filter(|at| self.role == Role::Mobile && !others.has(*at)) {
+            others.note(now, at, PlaceState::Silent);
+        }
     }
 
     /// Adds an address where a peer may be. Only a datagram from there proves it; so handshakes and probes of the
@@ -28,7 +53,7 @@ impl Host {
             return;
         };
         let is_news = peer.endpoint != Some(at) && !at.is_group();
-        if !is_news || self.role != Role::Mobile || !peer.search.add(at) {
+        if !is_news || self.role != Role::Mobile || !peer.search.add(now, at) {
             return;
         }
         let id = peer.id;

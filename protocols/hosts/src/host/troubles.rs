@@ -54,6 +54,7 @@ impl Host {
             silent_for: peer.search.silent_for(now),
             at: peer.endpoint,
             ways: peer.search.ways.as_ref(),
+            others: &peer.search.others,
             clues: &peer.signs.clues,
         };
         let trouble = facts.judge()?;

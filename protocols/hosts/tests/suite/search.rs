@@ -1,6 +1,6 @@
 //! A gateway whose name has another address by now.
 
-use hosts::Input;
+use hosts::{Input, PlaceState};
 use units::Duration;
 use wire::address::HopAddress;
 
@@ -111,4 +111,81 @@ fn a_gateway_that_refuses_a_stamp_at_its_new_place_is_found_all_the_same() {
     pair.run_for(SECOND * 8);
     assert_eq!(pair.status(MOBILE).endpoint, Some(elsewhere()));
     assert!(pair.received(1).payload > before);
+}
+
+fn second_uplink() -> HopAddress {
+    "203.0.113.78:51830".parse().expect("an address")
+}
+
+/// The states of the addresses that are not in use.
+fn others(pair: &Pair) -> Vec<(HopAddress, PlaceState)> {
+    let others = pair.status(MOBILE).others;
+    others.iter().map(|place| (place.at, place.state)).collect()
+}
+
+/// Its names lead to one gateway: the one that answers is used, and the status says why the others are not.
+#[test]
+fn of_several_addresses_the_one_that_answers_is_used_and_stays() {
+    let mut pair = moved();
+    let former = pair.status(MOBILE).endpoint.expect("an address");
+    pair.run_for(SECOND * 7);
+    assert_eq!(pair.sought.len(), 1);
+    for at in [former, second_uplink(), elsewhere()] {
+        pair.input(MOBILE, Input::Found { peer: 0, at });
+    }
+    pair.input(MOBILE, Input::PortRefused(second_uplink()));
+    let asked = others(&pair);
+    assert!(
+        asked.contains(&(elsewhere(), PlaceState::Asked)),
+        "{asked:?}"
+    );
+    pair.run_for(SECOND * 8);
+    assert_eq!(pair.status(MOBILE).endpoint, Some(elsewhere()));
+    let expected = [
+        (second_uplink(), PlaceState::Refused),
+        (former, PlaceState::Silent),
+    ];
+    assert_eq!(others(&pair), expected);
+    assert!(pair.received(1).in_order);
+    // It stays there without another search.
+    let before = pair.received(1).payload;
+    pair.run_for(SECOND * 60);
+    assert_eq!(pair.sought.len(), 1);
+    assert_eq!(pair.status(MOBILE).endpoint, Some(elsewhere()));
+    assert!(pair.received(1).payload > before);
+}
+
+/// A port that is refused, and a route that is missing, leave less hope than silence, which may be a fade.
+#[test]
+fn other_addresses_are_asked_soon_where_the_known_one_is_refused_or_has_no_route() {
+    type News = fn(HopAddress) -> Input;
+    let news: [(News, PlaceState); 2] = [
+        (Input::PortRefused, PlaceState::Refused),
+        (Input::Unreachable, PlaceState::NoRoute),
+    ];
+    for (news, state) in news {
+        let mut pair = moved();
+        let former = pair.status(MOBILE).endpoint.expect("an address");
+        let begun = pair.now;
+        while pair.sought.is_empty() {
+            pair.input(MOBILE, news(former));
+            pair.run_for(Duration::from_millis(50));
+        }
+        let (at, _) = pair.sought[0];
+        assert!(
+            at.since(begun) < SECOND * 3,
+            "{state:?}: {}",
+            at.since(begun)
+        );
+        pair.input(
+            MOBILE,
+            Input::Found {
+                peer: 0,
+                at: elsewhere(),
+            },
+        );
+        pair.run_for(SECOND * 8);
+        assert_eq!(pair.status(MOBILE).endpoint, Some(elsewhere()), "{state:?}");
+        assert_eq!(others(&pair), [(former, state)]);
+    }
 }

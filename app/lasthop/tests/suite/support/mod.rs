@@ -2,6 +2,7 @@
 
 pub(crate) mod air;
 pub(crate) mod cell;
+pub(crate) mod download;
 pub(crate) mod file_server;
 pub(crate) mod lan;
 pub(crate) mod turn;
