@@ -173,13 +173,15 @@ impl Arq {
     /// Returns the part of [`Config::memory`] at which what is held now, and `more` bytes, take half of each share of
     /// it; see [`Input::Memory`].
     pub fn memory_wanted(&self, more: usize) -> Bytes {
+        // One more of each: at half of the share the oldest transmissions are forgotten, and what is forgotten asks for
+        // nothing. Then acknowledgements that come late on a slow hop would show nothing of its rate.
         let used = Use {
             outgoing: self.outbox.memory() + more,
             incoming: self.inbox.memory() + more,
             flows: self.outbox.flows() + 1,
             brief: self.outbox.brief() + 1,
-            transmissions: self.ledger.len(),
-            contents: self.ledger.contents(),
+            transmissions: self.ledger.len() + 1,
+            contents: self.ledger.contents() + 1,
         };
         Bytes::from(used.memory() * 2).min(self.config.memory.max(MEMORY_LEAST))
     }

@@ -1,6 +1,6 @@
 //! Packets of the split transport: each crosses once, whole, in a chunk of its own.
 
-use arq::Input;
+use arq::{Config, Input};
 use units::{Bytes, Duration};
 use wire::packet::PacketBuffer;
 
@@ -96,4 +96,29 @@ fn other_flows_get_their_turns() {
         }
     }
     assert!(bytes[0].abs_diff(bytes[1]) <= 2 * 3_028, "{bytes:?}");
+}
+
+#[test]
+fn what_may_still_be_acknowledged_asks_for_more_memory() {
+    let mut lease = Bytes::kibi(192);
+    let config = Config {
+        lease: Some(lease),
+        ..usual()
+    };
+    let mut end = Script::knowing(config, ROUND_TRIP);
+    let mut sent = Vec::new();
+    // All of it waits in the hop for longer than any timeout.
+    for fill in 0..200 {
+        give(&mut end, fill, 100);
+        sent.extend(end.send(1));
+        end.wait(ROUND_TRIP);
+        let wanted = end.arq.memory_wanted(0).get().next_power_of_two();
+        if wanted > lease.get() {
+            lease = Bytes::new(wanted);
+            end.input(Input::Memory(lease));
+        }
+    }
+    let delivered = end.stats().sent.bytes_delivered;
+    end.ack(&[(sent[20].number, sent[20].number)]);
+    assert_eq!(end.stats().sent.bytes_delivered, delivered + 100);
 }
