@@ -4,10 +4,10 @@
 //! page that the summary does not name, and links that lead nowhere (docs/decisions/0024).
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
+use crate::files;
 use page::Page;
 use xtask::shell::{Failure, Shell};
 
@@ -94,9 +94,9 @@ pub(crate) fn check(root: &Path) -> Result<usize, Failure> {
 fn pages(root: &Path) -> Result<Pages, Failure> {
     let mut pages = Pages::new();
     let mut folders = vec![root.join(BOOK)];
-    let mut paths = files(root)?;
+    let mut paths = files::of_folder(root)?;
     while let Some(folder) = folders.pop() {
-        for path in files(&folder)? {
+        for path in files::of_folder(&folder)? {
             if path.is_dir() {
                 folders.push(path);
             } else {
@@ -106,26 +106,11 @@ fn pages(root: &Path) -> Result<Pages, Failure> {
     }
     let is_page = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
     for path in paths.into_iter().filter(is_page) {
-        let text = fs::read_to_string(&path).map_err(|source| Failure::Read {
-            path: path.clone(),
-            source,
-        })?;
+        let text = files::read(&path)?;
         let inside = path.strip_prefix(root).unwrap_or(&path);
         pages.insert(inside.into(), Page::parse(&text));
     }
     Ok(pages)
-}
-
-/// Returns the paths of what is in a folder.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let unreadable = |source| Failure::Read {
-        path: folder.into(),
-        source,
-    };
-    let entries = fs::read_dir(folder).map_err(unreadable)?;
-    entries
-        .map(|entry| entry.map(|entry| entry.path()).map_err(unreadable))
-        .collect()
 }
 
 /// Returns what is wrong with the list of the book's pages.

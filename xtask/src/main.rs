@@ -14,6 +14,7 @@ use clap::{Parser, Subcommand};
 mod audit;
 mod check;
 mod dist;
+mod files;
 mod forward;
 mod fuzz;
 mod guide;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use crate::files::read;
 use crate::outcome::Outcome;
 use crate::source::{code_only, functions, structs, words};
 use xtask::shell::{Failure, Shell};
@@ -123,13 +124,6 @@ fn sources(root: &Path) -> Result<Vec<String>, Failure> {
     }
     found.sort();
     Ok(found)
-}
-
-fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|source| Failure::Read {
-        path: path.into(),
-        source,
-    })
 }
 
 /// Adds the measurements of one file.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::program::{Program, Progress, Target, files};
+use super::program::{Program, Progress, Target};
+use crate::files;
 use xtask::shell::Failure;
 
 /// Length of the names that libFuzzer gives.
@@ -20,7 +21,7 @@ pub(super) fn minimize(program: &Program, targets: &[Target]) -> Result<(), Fail
     for target in targets {
         let (kept, found) = (program.corpus(target), program.found(target)?);
         fs::create_dir_all(&kept).map_err(|source| failed(&kept, source))?;
-        for file in files(&kept)? {
+        for file in files::of_folder(&kept)? {
             if let Some(name) = file.file_name().filter(|name| name.len() == HASH) {
                 fs::copy(&file, found.join(name)).map_err(|source| failed(&file, source))?;
                 fs::remove_file(&file).map_err(|source| failed(&file, source))?;
@@ -77,7 +78,7 @@ pub(super) fn measure(program: &Program, targets: &[Target]) -> Result<(), Failu
 /// Returns the number of edges that the committed inputs of a target reach, of the inputs, and of their bytes.
 fn edges(program: &Program, target: &Target) -> Result<(u64, usize, u64), Failure> {
     let folder = program.corpus(target);
-    let inputs = files(&folder)?;
+    let inputs = files::of_folder(&folder)?;
     let sizes = inputs.iter().filter_map(|file| file.metadata().ok());
     let bytes = sizes.map(|metadata| metadata.len()).sum();
     let arguments = ["-runs=0".into(), folder.display().to_string()];

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::files;
 use xtask::shell::{Failure, Shell};
 
 /// Options of the compiler that make each edge of the code a counter, and each comparison visible.
@@ -156,7 +157,7 @@ impl Program {
             &target.name,
             folder(self.work.join("broken").join(&target.name))?,
         );
-        let before = files(&broken)?;
+        let before = files::of_folder(&broken)?;
         let arguments = [
             self.found(target)?.display().to_string(),
             self.corpus(target).display().to_string(),
@@ -184,7 +185,7 @@ impl Program {
             return Ok(());
         }
         let cause = cause.split("stack backtrace").next().unwrap_or_default();
-        let new = files(&broken)?
+        let new = files::of_folder(&broken)?
             .into_iter()
             .find(|file| !before.contains(file));
         Err(Failure::Found(describe(name, new.as_deref(), cause)))
@@ -231,19 +232,6 @@ fn folder(path: PathBuf) -> Result<PathBuf, Failure> {
         source,
     })?;
     Ok(path)
-}
-
-/// Returns the files of a folder, in the order of their names.
-pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let failed = |source| Failure::Read {
-        path: folder.into(),
-        source,
-    };
-    let entries = fs::read_dir(folder).map_err(failed)?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    let mut paths = paths.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    paths.sort();
-    Ok(paths)
 }
 
 #[cfg(test)]
