@@ -14,6 +14,7 @@ use serde::Serialize;
 use units::BitRate;
 
 use super::beside::there;
+use super::spread::spread;
 use super::{peers, setting};
 use crate::failure::Failure;
 use crate::hop::{GATEWAY, Hop};
@@ -279,7 +280,8 @@ fn download(
     let at = there(fixed, || listener.local_addr())?;
     let mut client = there(mobile, || TcpStream::connect_timeout(&at, PATIENCE))?;
     let (mut server, _) = there(fixed, || listener.accept())?;
-    thread::spawn(move || while server.write_all(&vec![7; 65_536]).is_ok() {});
+    let content = vec![7; 65_536];
+    thread::spawn(move || while server.write_all(&content).is_ok() {});
     thread::spawn(move || {
         let mut buffer = vec![0; 65_536];
         let mut total = 0;
@@ -305,28 +307,24 @@ fn show(rows: &[Row]) {
         let link: BitRate = rate.parse().expect("a rate");
         let link = link.bits_per_second();
         let of_link: Vec<&Row> = rows.iter().filter(|row| row.link_bps == link).collect();
-        let sorted = |value: fn(&Row) -> f64| {
-            let mut all: Vec<_> = of_link.iter().map(|row| value(row)).collect();
-            all.sort_by(f64::total_cmp);
-            all
-        };
-        let stalls = sorted(|row| row.stall_s * 1e3);
-        let reached = sorted(|row| row.reached_s.map_or(f64::INFINITY, |time| time * 1e3));
-        let shares = sorted(|row| row.share);
-        let median = |all: &[f64]| all.get(all.len() / 2).copied().unwrap_or(f64::NAN);
-        let last = |all: &[f64]| all.last().copied().unwrap_or(f64::NAN);
+        let all = |value: fn(&Row) -> f64| of_link.iter().map(|row| value(row)).collect::<Vec<_>>();
+        let stalls = all(|row| row.stall_s * 1e3);
+        let reached = all(|row| row.reached_s.map_or(f64::INFINITY, |time| time * 1e3));
+        let of = |values: &[f64]| spread(values.iter().copied()).unwrap_or([f64::NAN; 3]);
+        let ([stall, _, longest], [reach, _, latest]) = (of(&stalls), of(&reached));
+        let [share, least, _] = of(&all(|row| row.share));
         let beyond = |all: &[f64], most: f64| all.iter().filter(|value| **value > most).count();
         println!(
             "| {rate} | {} | {:.0} | {:.0} | {} | {:.0} | {:.0} | {} | {:.2} | {:.2} |",
             of_link.len(),
-            median(&stalls),
-            last(&stalls),
+            stall,
+            longest,
             beyond(&stalls, (STALL + ROUND_TRIP) * 1e3),
-            median(&reached),
-            last(&reached),
+            reach,
+            latest,
             beyond(&reached, WITHIN * 1e3),
-            median(&shares),
-            shares.first().copied().unwrap_or(f64::NAN),
+            share,
+            least,
         );
     }
     println!("\nThe connection was never lost.");
