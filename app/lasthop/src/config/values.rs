@@ -125,8 +125,11 @@ impl Remote {
 
 /// Returns true for an address or a name of a host (RFC 1123 §2.1; with `_`, which some local names have).
 fn is_host(host: &str) -> bool {
-    if let Some(inner) = host.strip_prefix('[') {
-        let address = inner.trim_end_matches(']').split('%').next();
+    let inner = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    if let Some(inner) = inner {
+        let address = inner.split('%').next();
         return address.is_some_and(|address| address.parse::<Ipv6Addr>().is_ok());
     }
     let is_sound = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);

@@ -174,6 +174,7 @@ mod tests {
             "gw..org",
             "-gw",
             "[fd73]:7",
+            "[fd73::1]]:7",
         ] {
             assert!(with_port(&[wrong.into()], 1).is_err(), "{wrong}");
         }
