@@ -53,8 +53,8 @@ const RELOADER: u64 = 8;
 const FIRST_CLIENT: u64 = 9;
 const FIRST_SUBSCRIBER: u64 = 1 << 32;
 
-/// Share of the device in one turn: this number of packets, or this number of bytes. The share of the bearer is the
-/// batch of one receive call.
+/// Share of the device in one turn: this number of packets and as many as were written to it, as each of those may be
+/// answered at once; or this number of bytes. The share of the bearer is the batch of one receive call.
 const PACKETS_A_TURN: usize = 64;
 const BYTES_A_TURN: usize = 256 << 10;
 /// Number of changes of the configuration in one turn.
@@ -130,6 +130,8 @@ pub struct EventLoop<H, D, B> {
 struct Work {
     outbox: Outbox,
     counters: LoopCounters,
+    /// Packets written to the device since it was last read.
+    written: usize,
     events: Vec<Event>,
     fades: FadeLog,
     /// Claims of mobile hosts that are not passed on yet.
@@ -152,6 +154,7 @@ impl Work {
             names: ports.names.take(),
             outbox: Outbox::new(OUTBOX),
             counters: LoopCounters::default(),
+            written: 0,
             events: Vec::new(),
             fades: FadeLog::default(),
             claims: Vec::new(),
@@ -442,7 +445,8 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Reads the device's share of a turn.
     fn read_device(&mut self) -> Result<(), RuntimeError> {
         let mut bytes = 0;
-        for _ in 0..PACKETS_A_TURN {
+        let written = std::mem::take(&mut self.work.written);
+        for _ in 0..PACKETS_A_TURN + written {
             let Some(packet) = self.ports.device.receive().map_err(RuntimeError::Device)? else {
                 break;
             };

@@ -271,6 +271,11 @@ impl Inbox {
         self.turn.pass(now);
     }
 
+    /// Leaves only a few packets in the current turn, if packets are limited.
+    pub(crate) fn shorten_turn(&mut self, now: Instant) {
+        self.turn.shorten(now);
+    }
+
     /// Releases more packets that wait, and whole segments of long packets whose end has not come yet, as many as the
     /// turn allows. Returns true if more can be released in the next turn; what waits otherwise has no room for its
     /// next packet.

@@ -12,6 +12,8 @@ use wire::packet::Packet;
 const BYTES: usize = 1 << 20;
 /// Most packets of usual length in a turn, if packets are limited.
 const PACKETS: u32 = 64;
+/// Most packets of usual length in a turn that is shortened.
+const FEW: u32 = 4;
 /// Bytes of the buffer of such a packet.
 const USUAL: usize = 2 << 10;
 /// Work for a packet beside its bytes, in bytes that a processor copies meanwhile, if packets are limited.
@@ -64,6 +66,14 @@ impl Turn {
         if self.ends <= now {
             self.ends = now + self.length;
             self.left = self.most;
+        }
+    }
+
+    /// Leaves only a few packets in the current turn, if packets are limited.
+    pub(crate) fn shorten(&mut self, now: Instant) {
+        if self.length > Duration::ZERO {
+            self.pass(now);
+            self.left = self.left.min(FEW as usize * (EACH + USUAL));
         }
     }
 

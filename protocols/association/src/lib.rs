@@ -265,6 +265,11 @@ impl Association {
         self.arq.content_from().filter(|_| self.link.is_up)
     }
 
+    /// Releases only a few packets in the current turn, if the peer's packets are limited.
+    pub fn shorten_turn(&mut self, now: Instant) {
+        self.arq.shorten_turn(now);
+    }
+
     /// Returns the state of the hop, as this end sees it.
     pub fn status(&self, now: Instant) -> Status {
         let (memory, memory_most) = self.memory();

@@ -9,6 +9,7 @@ mod presence;
 mod reach;
 mod receive;
 mod resolver;
+mod round;
 mod search;
 mod send;
 mod sharing;
@@ -43,6 +44,7 @@ use crate::streams::StreamMaker;
 use crate::tap::Outputs;
 use crate::terms;
 pub use members::AdmitError;
+use round::Round;
 
 use crate::{Caps, Config, Event, EventKind, Input, Output, Role};
 
@@ -78,6 +80,7 @@ pub struct Host {
     pub(crate) sharing: Option<Sharing>,
     pub(crate) routes: Routes,
     pub(crate) agenda: PeerDeadlines,
+    pub(crate) round: Round,
     pub(crate) bearer: Bearer,
     /// Memory that the peers share, if it is limited.
     pub(crate) leases: Option<Leases>,
@@ -137,6 +140,7 @@ impl Host {
             peers: Peers::default(),
             routes: Routes::default(),
             agenda: PeerDeadlines::default(),
+            round: Round::default(),
             bearer: Bearer {
                 mtu: config.bearer_mtu,
                 rate: config.rate,
@@ -393,6 +397,9 @@ impl Host {
         let owner = packet.ip().and_then(|ip| self.routes.owner(ip.source()));
         if owner == Some(index) || planted::is(Bug::SourceIsBelieved) {
             if !self.split(now, Origin::Hop, &packet) {
+                if self.peers[index].settings.caps.packets.is_some() {
+                    self.round.count(index);
+                }
                 self.outputs.push_back(Output::Packet(packet));
             }
         } else {
@@ -453,13 +460,7 @@ impl Machine for Host {
         {
             splitter.handle_timeout(now);
         }
-        let mut acting = std::mem::take(&mut self.agenda.acting);
-        self.agenda.acting(now, &self.peers, &mut acting);
-        for index in acting.drain(..) {
-            self.peers[index].association.handle_timeout(now);
-            self.forward(now, index);
-        }
-        self.agenda.acting = acting;
+        self.act(now);
         if let Some(sharing) = &mut self.sharing {
             sharing.air.handle_timeout(now);
             sharing.changed.extend(self.agenda.wishing(now));

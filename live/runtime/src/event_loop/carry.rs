@@ -134,6 +134,7 @@ fn deliver<H: DrivenHost>(
         let peer = |address| host.peer_at(address);
         tap.packet(CaptureDirection::Inbound, packet, peer);
     }
+    work.written += 1;
     let counters = &mut work.counters;
     let Err(error) = device.send(packet) else {
         return;

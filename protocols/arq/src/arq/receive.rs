@@ -64,6 +64,11 @@ impl Arq {
         }
     }
 
+    /// Releases only a few packets in the current turn, if [`Config::packets`](crate::Config::packets) is set.
+    pub fn shorten_turn(&mut self, now: Instant) {
+        self.inbox.shorten_turn(now);
+    }
+
     /// Releases received segments of long packets, and packets that wait for their turn. It runs by timeout, at the
     /// same instant, so that a driver which hands in a batch of frames gets long packets for them. Returns the time
     /// when there is more to release.

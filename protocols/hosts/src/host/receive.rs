@@ -111,6 +111,7 @@ impl Host {
         frame: PacketBuffer,
     ) {
         self.lend(now, index, frame.len());
+        self.limit_release(now, index);
         let input = association::Input::Frame {
             arrived,
             frame,

@@ -56,7 +56,6 @@ fn attack(mut raw: RawMobile, attack: Attack, stop: &AtomicBool) -> u32 {
 
 /// Records of two bytes, which become 40-byte packets, and packets that begin flows.
 #[test]
-#[ignore = "the speed of the machine decides; see \"Open\" in docs/promises.md"]
 fn a_mobile_host_that_floods_takes_no_pings_from_others() {
     if !able() {
         return;

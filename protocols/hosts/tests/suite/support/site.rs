@@ -33,6 +33,9 @@ const SOCKET: usize = 256;
 const DEVICE: usize = 500;
 /// Datagrams or packets in one turn.
 const BATCH: usize = 64;
+/// Protocol number and flag of TCP.
+const TCP: u8 = 6;
+const RST: u8 = 4;
 const DELAY: Duration = Duration::from_millis(10);
 const AROUND_UDP: usize = 14 + 20 + 8;
 const WALL: u64 = 1_800_000_000_000_000_000;
@@ -73,6 +76,29 @@ pub(crate) struct Site {
     pub(crate) forwarded: Vec<(Instant, Packet)>,
     /// Datagrams that found no room in the socket.
     pub(crate) overflows: u64,
+    wired: Wired,
+    /// Packets written to the device since it was last read.
+    written: usize,
+}
+
+/// How the wired side behaves, and how slow the processor is.
+#[derive(Clone, Copy)]
+pub(crate) struct Wired {
+    /// Times for which a packet to the wired network and one from there take the processor.
+    pub(crate) packet_out: Duration,
+    pub(crate) packet_in: Duration,
+    /// True if each TCP segment is answered by a reset.
+    pub(crate) resets: bool,
+}
+
+impl Default for Wired {
+    fn default() -> Self {
+        Self {
+            packet_out: PACKET_OUT,
+            packet_in: PACKET_IN,
+            resets: false,
+        }
+    }
 }
 
 /// Returns the configuration of a peer: the gateway is number 0.
@@ -92,6 +118,15 @@ fn peer(index: usize, caps: Caps) -> Peer {
 fn host(role: Role, index: usize, peers: Vec<Peer>) -> Host {
     let config = build::config(role, &name(index), peers);
     build::host(config, build::entropy(21, &name(index)))
+}
+
+/// Returns a TCP segment of the same length that goes back and resets the connection.
+fn reset(packet: &Packet) -> Packet {
+    let mut bytes = packet.to_vec();
+    bytes[12..20].rotate_left(4);
+    bytes[20..24].rotate_left(2);
+    bytes[33] = RST;
+    Packet::new(PacketBuffer::copy_of(&bytes))
 }
 
 impl Site {
@@ -117,7 +152,14 @@ impl Site {
             received: vec![Vec::new(); rates.len()],
             forwarded: Vec::new(),
             overflows: 0,
+            wired: Wired::default(),
+            written: 0,
         }
+    }
+
+    /// Sets the behaviour of the wired side.
+    pub(crate) fn set_wired(&mut self, wired: Wired) {
+        self.wired = wired;
     }
 
     /// Puts something else in the place of a mobile host, by number from 0.
@@ -177,6 +219,13 @@ impl Site {
         }
     }
 
+    /// A packet from the wired network comes to the device.
+    fn arrive(&mut self, packet: Packet) {
+        if self.device.len() < DEVICE {
+            self.device.push_back(packet);
+        }
+    }
+
     /// Carries out what the gateway puts out; each output takes its time.
     fn drain_gateway(&mut self) {
         while let Some(output) = self.gateway.poll_output() {
@@ -189,7 +238,11 @@ impl Site {
                     }
                 }
                 Output::Packet(packet) => {
-                    self.busy += PACKET_OUT;
+                    self.busy += self.wired.packet_out;
+                    self.written += 1;
+                    if self.wired.resets && packet[9] == TCP {
+                        self.arrive(reset(&packet));
+                    }
                     self.forwarded.push((self.busy, packet));
                 }
                 Output::Event(_)
@@ -227,11 +280,13 @@ impl Site {
             }
             self.drain_gateway();
         }
-        for _ in 0..BATCH {
+        // What was written may be answered already.
+        let written = std::mem::take(&mut self.written);
+        for _ in 0..BATCH + written {
             let Some(packet) = self.device.pop_front() else {
                 break;
             };
-            self.busy += PACKET_IN;
+            self.busy += self.wired.packet_in;
             self.gateway.handle_input(self.busy, Input::Packet(packet));
             self.drain_gateway();
         }
@@ -264,11 +319,7 @@ impl Site {
                 .filter_map(|mobile| mobile.poll_timeout());
             let deadline = mobiles.chain(self.next_turn()).min();
             match self.clock.advance(end, deadline) {
-                Next::Event(Later::Wired(packet)) => {
-                    if self.device.len() < DEVICE {
-                        self.device.push_back(packet);
-                    }
-                }
+                Next::Event(Later::Wired(packet)) => self.arrive(packet),
                 Next::Event(Later::Hop {
                     from,
                     to: 0,

@@ -1,0 +1,69 @@
+//! Rounds, in which packets of peers whose packets are limited reach the wired network.
+//!
+//! Each such packet takes far more of the processor than its bytes on the hop. A driver serves its ports in turn, so
+//! what all peers release between two of its looks at them is limited, however many peers there are and however slow
+//! the processor is: what is left of its time goes to those that release more than the others.
+
+use machine::Machine;
+use units::Instant;
+
+use super::Host;
+
+/// Packets after which a round is over: those of two peers.
+const PACKETS: usize = 128;
+
+/// The present round, which began at the last timeout.
+#[derive(Debug, Default)]
+pub(crate) struct Round {
+    began: Instant,
+    packets: usize,
+    /// Index of the peer that comes first in the next round.
+    first: usize,
+}
+
+impl Round {
+    /// Begins the next round if time has passed.
+    fn pass(&mut self, now: Instant) {
+        if self.began < now {
+            self.began = now;
+            self.packets = 0;
+        }
+    }
+
+    /// Counts a packet of a peer.
+    pub(crate) fn count(&mut self, index: usize) {
+        self.packets += 1;
+        if self.packets == PACKETS {
+            self.first = index + 1;
+        }
+    }
+
+    /// Puts the peer first that comes after the one with which the last full round was over.
+    fn order(&self, peers: &mut [usize]) {
+        peers.rotate_left(peers.partition_point(|index| *index < self.first));
+    }
+}
+
+impl Host {
+    /// Acts on the deadlines of associations.
+    pub(super) fn act(&mut self, now: Instant) {
+        self.round.pass(now);
+        let mut acting = std::mem::take(&mut self.agenda.acting);
+        self.agenda.acting(now, &self.peers, &mut acting);
+        self.round.order(&mut acting);
+        for index in acting.drain(..) {
+            self.limit_release(now, index);
+            self.peers[index].association.handle_timeout(now);
+            self.forward(now, index);
+        }
+        self.agenda.acting = acting;
+    }
+
+    /// Lets a peer release only a few packets if the round is over and its packets are limited: enough for one that
+    /// sends little, whatever the others do.
+    pub(super) fn limit_release(&mut self, now: Instant, index: usize) {
+        if self.round.packets >= PACKETS {
+            self.peers[index].association.shorten_turn(now);
+        }
+    }
+}
