@@ -8,7 +8,7 @@ use edges::diversion::{Destinations, Networks};
 use edges::forwarding::Forwarding;
 use edges::nameserver::NameServer;
 use edges::nat::Masquerade;
-use edges::netlink::{MAIN_TABLE, Route};
+use edges::netlink::{ConnectionTracking, MAIN_TABLE, Route};
 use edges::sysctl;
 use edges::undo::{UndoError, UndoLog, UndoStep};
 use hosts::{Input, ResolverTerms, Resolvers, Role, Scope, TcpMethod, TcpTerms};
@@ -273,9 +273,24 @@ impl Wiring {
         if !self.offer.places.is_empty() {
             undo.install_name_server(&self.name_server(link))?;
         }
-        match &self.instance {
-            Some(instance) => undo.install_nat(&self.masquerade(instance, link)),
-            None => Ok(()),
+        if let Some(instance) = &self.instance {
+            undo.install_nat(&self.masquerade(instance, link))?;
+        }
+        self.keep_connections();
+        Ok(())
+    }
+
+    /// Lets connections of mobile hosts go on that an earlier run forwarded.
+    fn keep_connections(&self) {
+        let table = ConnectionTracking::open();
+        match table.and_then(|mut table| table.accept_any_sequence(&self.networks)) {
+            Ok(0) => {}
+            Ok(count) => tracing::info!("{count} TCP connections of mobile hosts go on"),
+            Err(error) => {
+                tracing::warn!(
+                    "connections of mobile hosts from an earlier run may stand: {error}"
+                );
+            }
         }
     }
 

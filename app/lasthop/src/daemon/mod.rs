@@ -135,6 +135,7 @@ impl Daemon {
                 Some(opened) => opened.divert(&mut undo, &self.name, &link),
                 None => Ok(()),
             })
+            .and_then(|()| undo.remove_left_tables())
             .map_err(Failure::setting)?;
         examine(&bearer, role, &link, &self.tun);
         let socket = self.state_dir.join(format!("{}.sock", self.name));

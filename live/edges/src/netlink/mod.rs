@@ -1,5 +1,5 @@
 //! Links, addresses, routes and rules of the calling thread's network namespace, by rtnetlink (RFC 3549, rtnetlink(7)),
-//! like `ip` does.
+//! like `ip` does, and its tracked connections.
 //!
 //! Requests block until the kernel has replied, which it does at once. Links are identified by name, not index: a name
 //! survives a move of the link between namespaces, and an undo file of a dead process can still refer to it.
@@ -9,13 +9,16 @@ mod error;
 mod links;
 mod routes;
 mod rules;
+mod tracking;
 mod watch;
 
+use std::fmt::Debug;
 use std::io;
+use std::marker::PhantomData;
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer, NetlinkMessage,
-    NetlinkPayload,
+    NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer, NetlinkDeserializable,
+    NetlinkMessage, NetlinkPayload, NetlinkSerializable,
 };
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
@@ -24,6 +27,7 @@ pub use error::NetlinkError;
 pub use links::Link;
 pub use routes::{MAIN_TABLE, Route, RouteKind};
 pub use rules::{IpVersion, Rule};
+pub use tracking::ConnectionTracking;
 pub use watch::NetworkWatch;
 
 /// Number of times that a listing is repeated when the kernel reports a change during it.
@@ -31,11 +35,16 @@ const LISTING_TRIES: usize = 8;
 /// Alignment of netlink messages, in bytes.
 const ALIGNMENT: usize = 4;
 
-/// A blocking rtnetlink socket. It belongs to the namespace in which it was opened, whichever thread uses it later.
-pub struct Netlink {
+/// A blocking netlink socket for messages of one family. It belongs to the namespace in which it was opened, whichever
+/// thread uses it later.
+pub struct Channel<M> {
     socket: Socket,
     sequence: u32,
+    messages: PhantomData<M>,
 }
+
+/// A blocking rtnetlink socket.
+pub type Netlink = Channel<RouteNetlinkMessage>;
 
 /// Completeness of a listing, which a change can interrupt.
 #[derive(PartialEq, Eq)]
@@ -47,8 +56,19 @@ enum Reply {
 impl Netlink {
     /// Opens a socket in the calling thread's namespace.
     pub fn open() -> Result<Self, NetlinkError> {
+        Self::of_family(NETLINK_ROUTE)
+    }
+}
+
+impl<M> Channel<M>
+where
+    M: NetlinkSerializable + NetlinkDeserializable + Clone + Debug,
+    NetlinkMessage<M>: From<M>,
+{
+    /// Opens a socket of a netlink family in the calling thread's namespace.
+    fn of_family(family: isize) -> Result<Self, NetlinkError> {
         let open = || -> io::Result<Socket> {
-            let mut socket = Socket::new(NETLINK_ROUTE)?;
+            let mut socket = Socket::new(family)?;
             socket.bind_auto()?;
             socket.connect(&SocketAddr::new(0, 0))?;
             // The kernel then explains errors in words, and does not send the request back.
@@ -60,27 +80,19 @@ impl Netlink {
         Ok(Self {
             socket,
             sequence: 0,
+            messages: PhantomData,
         })
     }
 
     /// Sends a change and waits for the kernel's reply. `operation` completes the sentence "cannot ...".
-    fn change(
-        &mut self,
-        message: RouteNetlinkMessage,
-        flags: u16,
-        operation: &str,
-    ) -> Result<(), NetlinkError> {
+    fn change(&mut self, message: M, flags: u16, operation: &str) -> Result<(), NetlinkError> {
         let mut answers = Vec::new();
         self.exchange(message, flags | NLM_F_ACK, operation, &mut answers)?;
         Ok(())
     }
 
     /// Requests one object.
-    fn query(
-        &mut self,
-        message: RouteNetlinkMessage,
-        operation: &str,
-    ) -> Result<RouteNetlinkMessage, NetlinkError> {
+    fn query(&mut self, message: M, operation: &str) -> Result<M, NetlinkError> {
         let mut answers = Vec::new();
         self.exchange(message, NLM_F_ACK, operation, &mut answers)?;
         answers.pop().ok_or_else(|| NetlinkError::Malformed {
@@ -90,11 +102,7 @@ impl Netlink {
     }
 
     /// Requests all objects of a kind.
-    fn list(
-        &mut self,
-        message: &RouteNetlinkMessage,
-        operation: &str,
-    ) -> Result<Vec<RouteNetlinkMessage>, NetlinkError> {
+    fn list(&mut self, message: &M, operation: &str) -> Result<Vec<M>, NetlinkError> {
         for _ in 0..LISTING_TRIES {
             let mut answers = Vec::new();
             let reply = self.exchange(message.clone(), NLM_F_DUMP, operation, &mut answers)?;
@@ -110,10 +118,10 @@ impl Netlink {
 
     fn exchange(
         &mut self,
-        message: RouteNetlinkMessage,
+        message: M,
         flags: u16,
         operation: &str,
-        answers: &mut Vec<RouteNetlinkMessage>,
+        answers: &mut Vec<M>,
     ) -> Result<Reply, NetlinkError> {
         self.sequence = self.sequence.wrapping_add(1);
         let mut request = NetlinkMessage::from(message);
@@ -147,7 +155,7 @@ impl Netlink {
         &self,
         mut rest: &[u8],
         operation: &str,
-        answers: &mut Vec<RouteNetlinkMessage>,
+        answers: &mut Vec<M>,
         interrupted: &mut bool,
     ) -> Result<bool, NetlinkError> {
         let malformed = |error: netlink_packet_core::DecodeError| NetlinkError::Malformed {
@@ -158,8 +166,7 @@ impl Netlink {
             let length = NetlinkBuffer::new_checked(rest)
                 .map_err(malformed)?
                 .length() as usize;
-            let message =
-                NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest).map_err(malformed)?;
+            let message = NetlinkMessage::<M>::deserialize(rest).map_err(malformed)?;
             rest = &rest[length.next_multiple_of(ALIGNMENT).min(rest.len())..];
             // Remaining replies of an earlier request that failed halfway are skipped.
             if message.header.sequence_number != self.sequence {

@@ -132,7 +132,7 @@ impl StateFolder {
         ending(self.namespace, extension)
     }
 
-    /// Undoes the changes of dead processes in this namespace.
+    /// Undoes the changes of dead processes in this namespace, but for the tables of `instance`.
     ///
     /// # Errors
     /// [`UndoError::Running`] if `instance` itself is alive; then nothing was changed.
@@ -142,11 +142,11 @@ impl StateFolder {
         netlink: &mut Netlink,
     ) -> Result<Recovered, UndoError> {
         let own = self.path_of(instance)?;
-        let mut left = Vec::new();
+        let mut dead = Vec::new();
         for path in self.files(UNDO)? {
             let content = file::read(&path).map_err(file_error(&path))?;
             match content.owner.as_ref().filter(|owner| owner.is_alive()) {
-                None => left.push((path, content)),
+                None => dead.push((path, content)),
                 Some(owner) if path == own => {
                     return Err(UndoError::Running {
                         instance: instance.into(),
@@ -157,7 +157,7 @@ impl StateFolder {
             }
         }
         let mut recovered = Recovered::default();
-        for (path, content) in left {
+        for (path, content) in dead {
             let mut recovery = Recovery {
                 path: path.clone(),
                 undone: 0,
@@ -167,17 +167,21 @@ impl StateFolder {
             recovery
                 .warnings
                 .extend(content.damage.into_iter().map(warn));
-            let mut failed = Vec::new();
+            let mut left = Vec::new();
             for step in content.steps.into_iter().rev() {
+                if path == own && matches!(step, UndoStep::RemoveTable { .. }) {
+                    left.push(step);
+                    continue;
+                }
                 match step.run(netlink) {
                     Ok(()) => recovery.undone += 1,
                     Err(error) => {
                         recovery.warnings.push(warn(error.to_string()));
-                        failed.push(step);
+                        left.push(step);
                     }
                 }
             }
-            recovered.0.extend(failed.into_iter().rev());
+            recovered.0.extend(left.into_iter().rev());
             recovered.1.push(recovery);
             recovered.2.push(path);
         }

@@ -48,6 +48,8 @@ pub struct UndoLog {
     namespace: Namespace,
     netlink: Netlink,
     owner: Owner,
+    /// Tables of a dead process that stand until this one installs its own in their place.
+    left_tables: Vec<Table>,
     /// True if nothing is left to take back here.
     is_done: bool,
 }
@@ -55,12 +57,21 @@ pub struct UndoLog {
 impl UndoLog {
     /// Undoes the changes of dead processes of any instance in this network namespace, then begins the log of
     /// `instance`. It creates `folder` (usually [`STATE_FOLDER`]) if it is missing.
+    ///
+    /// Tables of `instance` itself stay until the next process installs its own in their place, or calls
+    /// [`remove_left_tables`](Self::remove_left_tables): meanwhile this host would answer segments for translated
+    /// addresses with resets.
     pub fn open(folder: &Path, instance: &str) -> Result<(Self, Vec<Recovery>), UndoError> {
         let namespace = Namespace::current()?;
         let mut netlink = Netlink::open()?;
         let folder = folder::StateFolder::open(folder, namespace.id())?;
         let path = folder.path_of(instance)?;
         let (steps, recoveries, obsolete) = folder.recover(instance, &mut netlink)?;
+        let table = |step: &UndoStep| match step {
+            UndoStep::RemoveTable { table } => Some(table.clone()),
+            _ => None,
+        };
+        let left_tables = steps.iter().filter_map(table).collect();
         let owner = Owner::this_process().map_err(file_error(&path))?;
         let file = folder::StateFolder::begin(&path, &owner, &steps)?;
         for left in obsolete.iter().filter(|left| **left != path) {
@@ -75,6 +86,7 @@ impl UndoLog {
                 namespace,
                 netlink,
                 owner,
+                left_tables,
                 is_done: false,
             },
             recoveries,
@@ -111,6 +123,7 @@ impl UndoLog {
             namespace: Namespace::current()?,
             netlink: Netlink::open()?,
             owner,
+            left_tables: Vec::new(),
             is_done: false,
         })
     }
@@ -228,7 +241,9 @@ impl UndoLog {
 
     /// Removes at the end a diversion that other processes may install later.
     pub fn expect_diversion(&mut self, diversion: &Diversion) -> Result<(), UndoError> {
-        self.guard_table(diversion.table(), || Ok(()))
+        let table = diversion.table();
+        table.name()?;
+        self.guard(UndoStep::RemoveTable { table }, |_| Ok::<_, NftError>(()))
     }
 
     fn guard_table(
@@ -237,7 +252,20 @@ impl UndoLog {
         install: impl FnOnce() -> Result<(), NftError>,
     ) -> Result<(), UndoError> {
         table.name()?;
+        if let Some(index) = self.left_tables.iter().position(|left| *left == table) {
+            // It is recorded already.
+            self.left_tables.remove(index);
+            return Ok(install()?);
+        }
         self.guard(UndoStep::RemoveTable { table }, |_| install())
+    }
+
+    /// Removes those tables of a dead process in whose place none was installed.
+    pub fn remove_left_tables(&mut self) -> Result<(), UndoError> {
+        for table in std::mem::take(&mut self.left_tables) {
+            self.take_step(&UndoStep::RemoveTable { table })?;
+        }
+        Ok(())
     }
 
     /// Takes one step now, e.g. because a path has changed; does nothing if it is not recorded.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use edges::namespace::Namespace;
+use edges::nat::Masquerade;
 use edges::netlink::{IpVersion, MAIN_TABLE, Netlink, Route, RouteKind, Rule};
 use edges::sysctl;
 use edges::undo::standing::{self, Change};
@@ -111,6 +112,37 @@ fn the_next_start_undoes_what_a_killed_process_left() {
         assert_eq!((recoveries[0].undone, recoveries[0].warnings.len()), (6, 0));
         assert!(!undo_file(folder).exists());
         drop(log);
+    });
+}
+
+fn tables() -> String {
+    let listed = Command::new("nft").args(["list", "tables"]).output();
+    String::from_utf8(listed.unwrap().stdout).unwrap()
+}
+
+/// Without a table, this host itself would answer segments for the addresses that it translates.
+#[test]
+fn tables_of_a_killed_process_stand_until_its_successor_has_its_own() {
+    in_new_namespace(|folder| {
+        let [kept, old] = ["kept", "old"].map(|instance| Masquerade {
+            instance: instance.into(),
+            inner_link: "near".into(),
+            ipv4: vec!["10.7.0.0/24".parse().unwrap()],
+            ipv6: Vec::new(),
+        });
+        let (mut log, _) = UndoLog::open(folder, "test").unwrap();
+        log.install_nat(&kept).unwrap();
+        log.install_nat(&old).unwrap();
+        crash(log, &undo_file(folder));
+        let (mut log, _) = UndoLog::open(folder, "test").unwrap();
+        assert!(tables().contains("lasthop_kept") && tables().contains("lasthop_old"));
+        log.install_nat(&kept).unwrap();
+        log.remove_left_tables().unwrap();
+        assert!(tables().contains("lasthop_kept") && !tables().contains("lasthop_old"));
+        crash(log, &undo_file(folder));
+        // Nothing of another instance stays.
+        let (_log, _) = UndoLog::open(folder, "other").unwrap();
+        assert_eq!(tables(), "");
     });
 }
 
