@@ -445,8 +445,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Reads the device's share of a turn.
     fn read_device(&mut self) -> Result<(), RuntimeError> {
         let mut bytes = 0;
-        let written = std::mem::take(&mut self.work.written);
-        for _ in 0..PACKETS_A_TURN + written {
+        for _ in 0..PACKETS_A_TURN + std::mem::take(&mut self.work.written) {
             let Some(packet) = self.ports.device.receive().map_err(RuntimeError::Device)? else {
                 break;
             };

@@ -4,6 +4,7 @@ use association::Association;
 use machine::{Deadlines, Machine, earlier};
 use units::Instant;
 
+use crate::host::round::Round;
 use crate::peers::Peers;
 
 /// Number of peers whose deadlines are read from their associations each time.
@@ -28,6 +29,8 @@ pub(crate) struct PeerDeadlines {
     pub(crate) answers: Deadlines<usize>,
     /// Time of the next step of each peer's ways.
     pub(crate) ways: Deadlines<usize>,
+    /// The present round of those that act.
+    pub(crate) round: Round,
     /// Kept for its storage.
     pub(crate) acting: Vec<usize>,
 }

@@ -9,7 +9,7 @@ mod presence;
 mod reach;
 mod receive;
 mod resolver;
-mod round;
+pub(crate) mod round;
 mod search;
 mod send;
 mod sharing;
@@ -44,7 +44,6 @@ use crate::streams::StreamMaker;
 use crate::tap::Outputs;
 use crate::terms;
 pub use members::AdmitError;
-use round::Round;
 
 use crate::{Caps, Config, Event, EventKind, Input, Output, Role};
 
@@ -80,7 +79,6 @@ pub struct Host {
     pub(crate) sharing: Option<Sharing>,
     pub(crate) routes: Routes,
     pub(crate) agenda: PeerDeadlines,
-    pub(crate) round: Round,
     pub(crate) bearer: Bearer,
     /// Memory that the peers share, if it is limited.
     pub(crate) leases: Option<Leases>,
@@ -140,7 +138,6 @@ impl Host {
             peers: Peers::default(),
             routes: Routes::default(),
             agenda: PeerDeadlines::default(),
-            round: Round::default(),
             bearer: Bearer {
                 mtu: config.bearer_mtu,
                 rate: config.rate,
@@ -398,7 +395,7 @@ impl Host {
         if owner == Some(index) || planted::is(Bug::SourceIsBelieved) {
             if !self.split(now, Origin::Hop, &packet) {
                 if self.peers[index].settings.caps.packets.is_some() {
-                    self.round.count(index);
+                    self.agenda.round.count(index);
                 }
                 self.outputs.push_back(Output::Packet(packet));
             }

@@ -47,10 +47,10 @@ impl Round {
 impl Host {
     /// Acts on the deadlines of associations.
     pub(super) fn act(&mut self, now: Instant) {
-        self.round.pass(now);
+        self.agenda.round.pass(now);
         let mut acting = std::mem::take(&mut self.agenda.acting);
         self.agenda.acting(now, &self.peers, &mut acting);
-        self.round.order(&mut acting);
+        self.agenda.round.order(&mut acting);
         for index in acting.drain(..) {
             self.limit_release(now, index);
             self.peers[index].association.handle_timeout(now);
@@ -62,7 +62,7 @@ impl Host {
     /// Lets a peer release only a few packets if the round is over and its packets are limited: enough for one that
     /// sends little, whatever the others do.
     pub(super) fn limit_release(&mut self, now: Instant, index: usize) {
-        if self.round.packets >= PACKETS {
+        if self.agenda.round.packets >= PACKETS {
             self.peers[index].association.shorten_turn(now);
         }
     }
