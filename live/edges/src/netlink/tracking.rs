@@ -66,9 +66,8 @@ fn change(known: &NetfilterMessage, networks: &[IpNet]) -> Option<NetfilterMessa
     let ends = attributes
         .iter()
         .find(|attribute| matches!(attribute, ConntrackAttribute::CtaTupleOrig(_)))?;
-    let family = addresses(ends)
-        .any(|address| networks.iter().any(|network| network.contains(&address)))
-        .then(|| known.header.family)?;
+    let is_among = |address| networks.iter().any(|network| network.contains(&address));
+    addresses(ends).find(|address| is_among(*address))?;
     let flags = || TCPFlags::parse(&[ANY_SEQUENCE, ANY_SEQUENCE]).ok();
     let tcp = vec![
         ProtoInfoTCP::OriginalFlags(flags()?),
@@ -76,7 +75,7 @@ fn change(known: &NetfilterMessage, networks: &[IpNet]) -> Option<NetfilterMessa
     ];
     let info = ConntrackAttribute::CtaProtoInfo(vec![ProtoInfo::TCP(tcp)]);
     let new = ConntrackMessage::New(vec![ends.clone(), info]);
-    Some(message(family, new))
+    Some(message(known.header.family, new))
 }
 
 /// Returns the addresses of the end that began a connection, and of the other.

@@ -239,7 +239,8 @@ fn some_that_send_records_which_are_answered() {
     let rate = BitRate::from_megabits(4);
     let usual = observe_beside(wired, rate, Vec::new());
     for (count, late) in [(1, LATE), (4, LATE), (16, LATE * 2)] {
-        let bad = (BAD..BAD + count).map(|mobile| {
+        let bad = (0..count).map(|number| {
+            let mobile = BAD + number;
             let station: Station = Box::new(Intruder::new(mobile, sends_records(rate, mobile)));
             station
         });
