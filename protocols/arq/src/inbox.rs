@@ -183,7 +183,7 @@ impl Inbox {
         if self.seen.contains(packet) {
             return Err(Refused::Repeated);
         }
-        if self.turn.is_over() && !self.has_room_for_ready(bytes.len()) {
+        if self.brief_waits() && !self.has_room_for_ready(bytes.len()) {
             return Err(Refused::Limit);
         }
         if offset == 0 && end {
@@ -228,9 +228,14 @@ impl Inbox {
         self.ready.len() < READY_MAX && cost <= self.room().parts
     }
 
-    /// Releases a brief packet now, or in the next turn.
+    /// Returns true if a brief packet that comes now waits: for its turn, or behind others.
+    fn brief_waits(&self) -> bool {
+        self.turn.is_over() || !self.ready.is_empty()
+    }
+
+    /// Releases a brief packet now, or later in the order of arrival.
     fn release_brief(&mut self, packet: Packet, deliver: &mut impl FnMut(Packet)) {
-        if self.turn.is_over() {
+        if self.brief_waits() {
             self.memory += packet.capacity() + PART;
             self.ready.push_back(packet);
         } else {
@@ -284,7 +289,8 @@ impl Inbox {
             && let Some(packet) = self.ready.pop_front()
         {
             self.memory -= packet.capacity() + PART;
-            self.release_brief(packet, deliver);
+            self.turn.take(&packet);
+            deliver(packet);
         }
         for _ in 0..self.waiting.len() {
             if self.turn.is_over() {
@@ -331,6 +337,7 @@ impl Inbox {
 
 #[cfg(test)]
 mod tests {
+    use units::Duration;
     use wire::hop::RecordWriter;
 
     use super::*;
@@ -345,6 +352,32 @@ mod tests {
         let numbers = inbox.finished.memory();
         assert!(numbers >= 1_000 * size_of::<u64>());
         assert_eq!(inbox.memory(), before + numbers);
+    }
+
+    #[test]
+    fn brief_packets_keep_their_order_when_a_turn_passes() {
+        let mut inbox = Inbox::new(1 << 20, Some(50_000));
+        let records = (0..200_u8).map(|number| {
+            let packet = Packet::new(PacketBuffer::copy_of(&[0x45, number]));
+            let head = RecordWriter::default().write(&packet);
+            [head.as_bytes(), &packet[head.skip()..]].concat()
+        });
+        let (mut now, mut released) = (Instant::ZERO, Vec::new());
+        for (number, record) in records.enumerate() {
+            // Each turn passes before what waits is flushed.
+            now += Duration::from_micros(12);
+            inbox.pass_turn(now);
+            let mut deliver = |packet: Packet| released.push(packet[1]);
+            let taken = inbox.brief(number as u32, 0, &record, true, &mut deliver);
+            assert_eq!(taken, Ok(()), "packet {number}");
+        }
+        assert!(released.len() < 200, "none waited");
+        while released.len() < 200 {
+            now += Duration::from_millis(2);
+            inbox.pass_turn(now);
+            inbox.flush(&mut |packet| released.push(packet[1]));
+        }
+        assert!(released.is_sorted(), "{released:?}");
     }
 
     #[test]

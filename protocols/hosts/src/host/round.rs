@@ -9,10 +9,10 @@ use units::Instant;
 
 use super::Host;
 
-/// Packets after which a round is over: those of two peers.
-const PACKETS: usize = 128;
+/// Packets after which a round is over: as many as a batch of datagrams brings, if each holds one.
+const PACKETS: usize = 64;
 
-/// The present round, which began at the last timeout.
+/// The present round: what a driver tells the host at one instant, a deadline or a batch of datagrams.
 #[derive(Debug, Default)]
 pub(crate) struct Round {
     began: Instant,
@@ -47,7 +47,6 @@ impl Round {
 impl Host {
     /// Acts on the deadlines of associations.
     pub(super) fn act(&mut self, now: Instant) {
-        self.agenda.round.pass(now);
         let mut acting = std::mem::take(&mut self.agenda.acting);
         self.agenda.acting(now, &self.peers, &mut acting);
         self.agenda.round.order(&mut acting);
@@ -62,6 +61,7 @@ impl Host {
     /// Lets a peer release only a few packets if the round is over and its packets are limited: enough for one that
     /// sends little, whatever the others do.
     pub(super) fn limit_release(&mut self, now: Instant, index: usize) {
+        self.agenda.round.pass(now);
         if self.agenda.round.packets >= PACKETS {
             self.peers[index].association.shorten_turn(now);
         }
