@@ -67,7 +67,7 @@ fn equal_seeds_give_equal_bytes_at_equal_times() {
         pair.add(Traffic::upload(2));
         pair.add_requests(Instant::from_millis(500));
         pair.run_for(SECOND * 5);
-        pair.mark
+        pair.mark()
     };
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));

@@ -110,7 +110,7 @@ fn a_tap_changes_nothing_that_its_host_does() {
         assert!(pair.hosts[GATEWAY].set_tap(config));
         pair.add(Traffic::bulk(1));
         pair.run_for(Duration::from_secs(5));
-        (pair.mark, taken(&mut pair, GATEWAY).len())
+        (pair.mark(), taken(&mut pair, GATEWAY).len())
     };
     let ((with, copies), (without, none)) = (run(true), run(false));
     assert_eq!(with, without);

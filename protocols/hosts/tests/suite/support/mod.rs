@@ -16,6 +16,7 @@ pub(crate) mod trouble;
 pub(crate) mod tunnels;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::{DefaultHasher, Hasher as _};
 use std::ops::Range;
 
 pub(crate) use build::{datagram, private_key};
@@ -82,8 +83,8 @@ pub(crate) struct Pair {
     handing_in: bool,
     /// Inputs of one host, if they are recorded.
     pub(crate) record: Option<(usize, Vec<(Instant, Input)>)>,
-    /// A mark over every output with its time and host.
-    pub(crate) mark: u64,
+    /// A hash of every output with its time and host.
+    mark: DefaultHasher,
     /// Allocations inside the hosts while they are counted.
     pub(crate) allocations: Option<u64>,
     pub(crate) trouble: trouble::Trouble,
@@ -244,7 +245,7 @@ impl Pair {
             answer: Some(Ok(())),
             handing_in: false,
             record: None,
-            mark: 0,
+            mark: DefaultHasher::new(),
             allocations: None,
             trouble: trouble::Trouble::none(setting.seed),
             network: paths::Network::default(),
@@ -406,7 +407,12 @@ impl Pair {
         self.hand_in_events();
     }
 
-    /// Mixes an output into the mark (FNV-1a).
+    /// Returns a hash of all outputs and their times, equal for equal runs.
+    pub(crate) fn mark(&self) -> u64 {
+        self.mark.finish()
+    }
+
+    /// Mixes an output into the mark.
     fn note(&mut self, host: usize, output: &Output) {
         let bytes: &[u8] = match output {
             Output::Datagram { buffer, .. } => buffer,
@@ -417,11 +423,10 @@ impl Pair {
             | Output::Claim { .. }
             | Output::Resolvers(_) => &[],
         };
-        let head = [host as u8, bytes.len() as u8];
-        let time = self.now.as_nanos().to_le_bytes();
-        for byte in time.iter().chain(&head).chain(bytes) {
-            self.mark = (self.mark ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+        self.mark.write_u64(self.now.as_nanos());
+        self.mark.write_usize(host);
+        self.mark.write_usize(bytes.len());
+        self.mark.write(bytes);
     }
 
     fn carry_out(&mut self, host: usize, output: Output) {
