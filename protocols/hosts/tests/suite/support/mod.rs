@@ -16,7 +16,7 @@ pub(crate) mod trouble;
 pub(crate) mod tunnels;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::hash::{DefaultHasher, Hasher as _};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
 pub(crate) use build::{datagram, private_key};
@@ -414,19 +414,12 @@ impl Pair {
 
     /// Mixes an output into the mark.
     fn note(&mut self, host: usize, output: &Output) {
-        let bytes: &[u8] = match output {
-            Output::Datagram { buffer, .. } => buffer,
-            Output::Packet(packet) => packet,
-            Output::Event(_)
-            | Output::System(_)
-            | Output::Seek { .. }
-            | Output::Claim { .. }
-            | Output::Resolvers(_) => &[],
-        };
-        self.mark.write_u64(self.now.as_nanos());
-        self.mark.write_usize(host);
-        self.mark.write_usize(bytes.len());
-        self.mark.write(bytes);
+        (host, self.now.as_nanos()).hash(&mut self.mark);
+        match output {
+            Output::Datagram { buffer, .. } => buffer.hash(&mut self.mark),
+            Output::Packet(packet) => packet.hash(&mut self.mark),
+            _ => {}
+        }
     }
 
     fn carry_out(&mut self, host: usize, output: Output) {
