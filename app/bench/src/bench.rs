@@ -19,6 +19,7 @@ mod flood;
 mod hostile;
 mod links;
 mod matrix;
+mod newcomer;
 mod parallel;
 pub(crate) mod peers;
 mod roam;
@@ -78,6 +79,8 @@ enum Bench {
     Hostile(hostile::Options),
     /// A mobile host that changes its address in mid-download: stalls, and the time until the new rate is used.
     Roam(roam::Options),
+    /// The first try of a newcomer behind NAT: small MTUs, firewalls, source checks, router advertisements, clashes.
+    Newcomer(newcomer::Options),
     /// A tunnel over a lossless veth pair: lasthop by each bearer and wireguard-go in turns.
     Tunnel(tunnel::Options),
     /// Real hops: TCP alone and lasthop, beside other senders' TCP, over traces and link files.
@@ -98,6 +101,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         Bench::Flood(options) => return flood::run(&shell, options),
         Bench::Hostile(options) => return hostile::run(&shell, options),
         Bench::Roam(options) => return roam::run(&shell, options),
+        Bench::Newcomer(options) => return newcomer::run(&shell, options),
         Bench::Split(options) => split::enter(&shell, options)?,
         Bench::Links(_)
         | Bench::Files(_)
@@ -113,7 +117,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         | Bench::World(_)
         | Bench::Flood(_)
         | Bench::Hostile(_)
-        | Bench::Roam(_) => Ok(()),
+        | Bench::Roam(_)
+        | Bench::Newcomer(_) => Ok(()),
         Bench::Split(options) => split::run(&shell, options),
         Bench::Links(options) => links::run(&shell, options),
         Bench::SlowServer(options) => files::service::run(options),

@@ -13,6 +13,7 @@ mod failure;
 mod flood;
 mod ganesha;
 mod hosts;
+mod newcomer;
 mod process;
 mod raw_mobile;
 
@@ -24,5 +25,6 @@ pub use failure::Failure;
 pub use flood::{Flood, Forgery, initiation};
 pub use ganesha::{Directories, Ganesha};
 pub use hosts::{End, hosts, join, make_device, on, route, set, set_up};
+pub use newcomer::{Circumstances, Newcomer, Outcome};
 pub use process::{Process, Usage, wait};
 pub use raw_mobile::{RawIdentity, RawMobile};

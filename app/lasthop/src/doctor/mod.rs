@@ -108,6 +108,16 @@ pub(crate) fn examine_at_start(role: Role, link: &str, own: Vec<IpNet>, port: Op
     }
 }
 
+/// Prints what keeps the end of this configuration from working, a line each, for the user who has just started it.
+pub(crate) fn print_errors(path: &Path) -> Result<(), Failure> {
+    let findings = findings::all(&collect::near(subject(path)?.end, &[]));
+    let is_error = |finding: &&Finding| finding.severity == Severity::Error;
+    for finding in findings.iter().filter(is_error) {
+        eprintln!("error: {finding}");
+    }
+    Ok(())
+}
+
 /// An end of the hop that is examined.
 struct Subject {
     end: End,

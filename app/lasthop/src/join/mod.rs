@@ -21,7 +21,7 @@ use crate::config::mobile::{Fallback, MobileConfig};
 use crate::failure::Failure;
 use crate::state::{STATE, State};
 use crate::up::{refuse_without_root, start, stop};
-use crate::{background, entropy, key_file, state};
+use crate::{background, doctor, entropy, key_file, state};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -94,6 +94,7 @@ pub(crate) fn join(arguments: &JoinArguments) -> Result<(), Failure> {
         let log = start(NAME, &arguments.state, &state, &socket)?;
         eprintln!("Started; {log}.");
     }
+    doctor::print_errors(&path)?;
     let began = Instant::now();
     loop {
         match progress(&socket) {

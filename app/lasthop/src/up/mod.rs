@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::service::Service;
 use crate::state::{Mobiles, STATE, State};
 use crate::status::unanswered;
-use crate::{background, entropy, invite, key_file, state};
+use crate::{background, doctor, entropy, invite, key_file, state};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -96,6 +96,7 @@ pub(crate) fn up(arguments: &UpArguments) -> Result<(), Failure> {
         let log = start(ROLE, &arguments.state, &state, &socket)?;
         eprintln!("The gateway runs; {log}.");
     }
+    doctor::print_errors(&path)?;
     say_tls(tls_port, &path);
     endpoints::warn_if_private(&places);
     match line {

@@ -25,6 +25,7 @@ mod hostile_split;
 mod join;
 mod lab;
 mod mount;
+mod newcomer;
 mod nfs_command;
 mod nfs_ganesha;
 mod no_leak;
