@@ -140,7 +140,7 @@ fn measure(program: &Path, folder: &Path, options: &Options) -> Result<Row, Fail
     let (before, begun) = (daemon.usage(), Instant::now());
     rest(&mut mobiles, Duration::from_secs(options.idle));
     let spent = daemon.usage().since(before).processor.as_secs_f64();
-    let memory = daemon.memory("VmRSS").map_or(0, |memory| memory.get());
+    let memory = daemon.memory("VmRSS").map_or(0, units::Bytes::get);
     Ok(Row {
         mobiles: options.mobiles,
         invited_s,
