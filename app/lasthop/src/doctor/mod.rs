@@ -108,9 +108,12 @@ pub(crate) fn examine_at_start(role: Role, link: &str, own: Vec<IpNet>, port: Op
     }
 }
 
-/// Prints what keeps the end of this configuration from working, a line each, for the user who has just started it.
+/// Prints what keeps the end of this configuration from working, a line each, for the user who has just started it. The
+/// daemon's own troubles are left to who waits for its connection.
 pub(crate) fn print_errors(path: &Path) -> Result<(), Failure> {
-    let findings = findings::all(&collect::near(subject(path)?.end, &[]));
+    let mut end = subject(path)?.end;
+    end.daemon.trouble = None;
+    let findings = findings::all(&collect::near(end, &[]));
     let is_error = |finding: &&Finding| finding.severity == Severity::Error;
     for finding in findings.iter().filter(is_error) {
         eprintln!("error: {finding}");
