@@ -35,6 +35,9 @@ struct Ear(Lines<BufReader<UnixStream>>);
 
 impl Ear {
     fn at(path: &Path) -> Self {
+        // The file is there a moment before its socket listens.
+        let listens = || UnixStream::connect(path).is_ok();
+        rig::wait("the socket listens", LONG, listens).unwrap();
         let stream = UnixStream::connect(path).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
         let mut ear = Self(BufReader::new(stream).lines());
