@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv6Addr, SocketAddrV6, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -217,7 +217,7 @@ impl Newcomer {
     /// Runs the commands, and sends through the hop.
     ///
     /// # Errors
-    /// If the hop does not work and no command has said why, or if what the gateway had is gone.
+    /// If the hop does not work and no command has said why.
     pub fn try_it(&self) -> Result<Outcome, Failure> {
         let begun = Instant::now();
         let up = self.lasthop(&self.gateway, "gateway", &["gateway", "up"])?;
@@ -310,11 +310,7 @@ impl Newcomer {
         let mut command = Command::new(&self.program);
         command.args(arguments).arg("--state");
         command.arg(self.folder.join(state)).stdin(Stdio::null());
-        let output = host.run(|| command.output())?;
-        let output = output.map_err(|source| Failure::Start {
-            command: format!("{command:?}"),
-            source,
-        })?;
+        let output = output(host, &mut command)?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Ok(Ran {
             is_done: output.status.success(),
@@ -371,15 +367,18 @@ fn reflect(listener: TcpListener) -> Receiver<IpAddr> {
     told
 }
 
+/// Runs a command on a host to its end.
+fn output(host: &Namespace, command: &mut Command) -> Result<Output, Failure> {
+    let output = host.run(|| command.output())?;
+    output.map_err(|source| Failure::Start {
+        command: format!("{command:?}"),
+        source,
+    })
+}
+
 /// Loads rules into a host's firewall.
 fn nft(host: &Namespace, rules: &str) -> Result<(), Failure> {
-    let mut command = Command::new("nft");
-    command.arg(rules);
-    let output = host.run(|| command.output())?;
-    let output = output.map_err(|source| Failure::Start {
-        command: "nft".into(),
-        source,
-    })?;
+    let output = output(host, Command::new("nft").arg(rules))?;
     if output.status.success() {
         return Ok(());
     }

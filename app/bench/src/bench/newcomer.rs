@@ -50,22 +50,21 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
         let folder = setting::folder(Some("/mnt"))?;
         let outcome = Newcomer::new(program, folder.path(), circumstances)
             .and_then(|newcomer| newcomer.try_it());
-        let (circumstances, seconds) =
-            (circumstances.to_string(), |time: f64| format!("{time:.2}"));
-        let [first, second, third] = match &outcome {
-            Ok(Outcome::Works { up, join }) => [seconds(*up), seconds(*join), String::new()],
-            Ok(Outcome::SaysWhy(line)) => [String::new(), String::new(), line.clone()],
-            Err(error) => [String::new(), String::new(), format!("**fault**: {error}")],
-        };
-        println!("| {circumstances} | {first} | {second} | {third} |");
+        let circumstances = circumstances.to_string();
         let (times, reason) = match outcome {
             Ok(Outcome::Works { up, join }) => (Some([up, join]), None),
             Ok(Outcome::SaysWhy(line)) => (None, Some(line)),
             Err(error) => {
+                println!("| {circumstances} | | | **fault**: {error} |");
                 faults.push(format!("{circumstances}: {error}"));
                 continue;
             }
         };
+        let [first, second] = times.map_or_else(Default::default, |times| {
+            times.map(|time| format!("{time:.2}"))
+        });
+        let says = reason.as_deref().unwrap_or_default();
+        println!("| {circumstances} | {first} | {second} | {says} |");
         if times.is_some_and(|[_, join]| join > AIM) {
             faults.push(format!("{circumstances}: later than {AIM} s"));
         }
