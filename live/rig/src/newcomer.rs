@@ -167,8 +167,12 @@ impl Newcomer {
         }
         if self.circumstances.is_advertised {
             set_up(End::new(&self.internet, "vps", ADVERTISER))?;
-            on(&self.internet, || advertise("vps"))?;
-            let is_there = || self.default_by_ipv6().unwrap_or(false);
+            // Advertised again, as routers do: the first may come before a link has its own address.
+            let is_there = || {
+                let advertised = on(&self.internet, || advertise("vps"));
+                advertised.and_then(|()| self.default_by_ipv6())
+            };
+            let is_there = || is_there().unwrap_or(false);
             crate::wait("the default route by IPv6", PATIENCE, is_there)?;
         }
         if self.circumstances.drops_forwarded {
