@@ -8,6 +8,7 @@ use session::PublicKey;
 use signals::Change;
 use units::Duration;
 use wire::address::HopAddress;
+use wire::hop::ClaimRefusal;
 
 use crate::{AdmitError, Trouble};
 
@@ -42,6 +43,16 @@ pub enum EventKind {
     KeyReplaced {
         /// The key from now on.
         key: PublicKey,
+    },
+    /// This host, a mobile one, has another key from now on: the gateway has taken what it claimed.
+    OwnKeyReplaced {
+        /// The key from now on.
+        key: PublicKey,
+    },
+    /// The gateway has refused the key that this host claimed.
+    ClaimRefused {
+        /// The reason.
+        reason: ClaimRefusal,
     },
     /// The peer, a mobile host, knows only the former key of this host, and was told the present one.
     FormerKeyUsed,
@@ -128,6 +139,8 @@ impl EventKind {
             Self::Established { .. } => "established",
             Self::KeyShared => "key-shared",
             Self::KeyReplaced { .. } => "key-replaced",
+            Self::OwnKeyReplaced { .. } => "own-key-replaced",
+            Self::ClaimRefused { .. } => "claim-refused",
             Self::FormerKeyUsed => "former-key-used",
             Self::StampRefused { .. } => "stamp-refused",
             Self::Left => "left",
@@ -165,6 +178,8 @@ impl EventKind {
             Self::HandoffEnded { .. } => Some(Change::HandoffEnded),
             Self::KeyShared
             | Self::KeyReplaced { .. }
+            | Self::OwnKeyReplaced { .. }
+            | Self::ClaimRefused { .. }
             | Self::FormerKeyUsed
             | Self::StampRefused { .. }
             | Self::Moved { .. }
@@ -195,6 +210,14 @@ impl fmt::Display for Event {
                 write!(formatter, "{}", stamp_refused(*behind))
             }
             EventKind::KeyReplaced { key } => write!(formatter, "its key is {key} now"),
+            EventKind::OwnKeyReplaced { key } => {
+                write!(formatter, "the key of this host is {key} now")
+            }
+            EventKind::ClaimRefused { reason } => write!(
+                formatter,
+                "refused the next key of this host: {}",
+                claim_refused(*reason)
+            ),
             EventKind::FormerKeyUsed => write!(
                 formatter,
                 "it knows only the former key of this gateway, and was told the present one"
@@ -251,6 +274,16 @@ impl fmt::Display for Event {
                 )
             }
         }
+    }
+}
+
+fn claim_refused(reason: ClaimRefusal) -> &'static str {
+    match reason {
+        ClaimRefusal::Fixed => {
+            "the present one stands in the gateway's configuration, where its operator changes it"
+        }
+        ClaimRefusal::Expired => "its invitation has expired",
+        ClaimRefusal::Failed => "the gateway cannot store it, as its log says",
     }
 }
 

@@ -5,6 +5,7 @@ mod claims;
 mod detour;
 mod keys;
 mod members;
+mod mobile;
 mod presence;
 mod reach;
 mod receive;
@@ -37,13 +38,13 @@ use crate::keepalive::Keepalive;
 use crate::leases::{self, Leases};
 use crate::peer::Bearer;
 use crate::peers::Peers;
-use crate::resolver::Inquiry;
 use crate::route::Routes;
 use crate::sharing::Sharing;
 use crate::streams::StreamMaker;
 use crate::tap::Outputs;
 use crate::terms;
 pub use members::AdmitError;
+use mobile::MobileSide;
 
 use crate::{Caps, Config, Event, EventKind, Input, Output, Role};
 
@@ -85,21 +86,6 @@ pub struct Host {
     pub(crate) outputs: Outputs,
     pub(crate) counts: Counts,
     pub(crate) mobile: MobileSide,
-}
-
-/// State of a mobile host, which a gateway does not use.
-#[derive(Debug, Default)]
-pub(crate) struct MobileSide {
-    /// True if it has begun to connect.
-    begun: bool,
-    /// The way of new flows, if it is chosen here.
-    pub(crate) detour: Option<Detour>,
-    /// The search for the time for which a NAT keeps its binding, if it is needed.
-    pub(crate) keepalive: Option<Keepalive>,
-    /// True if the gateway answers questions about bindings.
-    pub(crate) is_answered: bool,
-    /// The question for the resolver of the hop.
-    pub(crate) inquiry: Inquiry,
 }
 
 /// Numbers for the status; see [`Status`](crate::Status).
@@ -154,7 +140,8 @@ impl Host {
                 detour: config.detours.then(Detour::new),
                 keepalive: config.keepalive.then(Keepalive::new),
                 is_answered: false,
-                inquiry: Inquiry::default(),
+                inquiry: crate::resolver::Inquiry::default(),
+                next_key: None,
             },
         };
         for peer in config.peers {
@@ -308,6 +295,7 @@ impl Host {
         self.link(now, index);
         if let session::Event::Established { .. } = event {
             self.begin_inquiry(now, index, features);
+            self.claim_again(now);
         }
     }
 
@@ -432,6 +420,7 @@ impl Machine for Host {
             Input::Revoke(key, reason) => self.revoke(now, &key, reason),
             Input::ClaimRefused { of, reason } => self.claim_refused(now, &of, reason),
             Input::Keys(keys) => self.replace_keys(now, *keys),
+            Input::NextKey(key) => self.begin_claim(now, *key),
             Input::Memory(total) => {
                 if let Some(leases) = &mut self.leases {
                     leases.set_total(total);
@@ -451,6 +440,7 @@ impl Machine for Host {
         self.challenge_due(now);
         self.answer_due(now);
         self.inquire(now);
+        self.claim(now);
         self.ways_due(now);
         if let Some(splitter) = &mut self.splitter
             && splitter.poll_timeout().is_some_and(|due| due <= now)
@@ -480,9 +470,7 @@ impl Machine for Host {
         let split = self.splitter.as_ref().and_then(Splitter::poll_timeout);
         let own = machine::earlier(own, split);
         let own = machine::earlier(own, self.agenda.answers.first());
-        let own = machine::earlier(own, self.mobile.keepalive.as_ref().and_then(Keepalive::due));
-        let own = machine::earlier(own, self.mobile.detour.as_ref().and_then(Detour::due));
-        let own = machine::earlier(own, self.mobile.inquiry.due());
+        let own = machine::earlier(own, self.mobile.due());
         machine::earlier(own, associations)
     }
 }

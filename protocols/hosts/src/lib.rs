@@ -20,6 +20,7 @@ mod peers;
 mod places;
 mod presence;
 mod reach;
+mod repetition;
 mod resolver;
 mod route;
 mod search;
@@ -127,6 +128,9 @@ pub enum Input {
     /// Other keys of this host, a gateway. Sessions go on, and mobile hosts that know the former key learn of the
     /// present one in them.
     Keys(Box<OwnKeys>),
+    /// The next key of this host, a mobile one. It claims the key at its gateway, and goes on with it once the gateway
+    /// has taken it ([`EventKind::OwnKeyReplaced`]).
+    NextKey(Box<OwnKeys>),
     /// Most memory for all peers together from now on, if it is limited.
     Memory(Bytes),
     /// This host is about to stop: it notifies its peers and forgets them.

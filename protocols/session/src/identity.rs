@@ -149,20 +149,43 @@ impl Endpoint {
         if self.keys.peers.contains_key(&key) {
             return Err(PeerError::Duplicate);
         }
+        let wanted = self.give_up_flight(peer)?;
+        let held = self.peers.get_mut(&peer).ok_or(PeerError::Unknown)?;
+        self.keys.peers.remove(&held.public_key);
+        (held.public_key, held.mac1_key) = (key, Mac1Key::new(&key));
+        self.keys.peers.insert(key, peer);
+        self.begin_handshake(now, peer, wanted);
+        Ok(())
+    }
+
+    /// Replaces the key of this host by another one, which a responder has taken in its place, and begins a handshake
+    /// with it.
+    pub fn begin_as(&mut self, now: Instant, peer: PeerId, keys: OwnKeys) -> Result<(), PeerError> {
+        if self.keys.peers.contains_key(&keys.key.public_key()) {
+            return Err(PeerError::OwnKey);
+        }
+        let wanted = self.give_up_flight(peer)?;
+        self.identity.replace(keys);
+        self.begin_handshake(now, peer, wanted);
+        Ok(())
+    }
+
+    /// Forgets the handshake in flight with a responder, as one of its keys is another from now on; returns true if
+    /// keys with it are wanted.
+    fn give_up_flight(&mut self, peer: PeerId) -> Result<bool, PeerError> {
         let initiator = self.initiator(peer)?;
         (initiator.cookie, initiator.key_is_new) = (None, true);
         let (flight, wanted) = (initiator.flight.take(), initiator.wanted);
         if let Some(flight) = flight {
             self.by_index.remove(&flight.index);
         }
-        let held = self.peers.get_mut(&peer).ok_or(PeerError::Unknown)?;
-        self.keys.peers.remove(&held.public_key);
-        (held.public_key, held.mac1_key) = (key, Mac1Key::new(&key));
-        self.keys.peers.insert(key, peer);
+        Ok(wanted)
+    }
+
+    fn begin_handshake(&mut self, now: Instant, peer: PeerId, wanted: bool) {
         if wanted {
             self.send_initiation(now, peer);
             self.reschedule(peer);
         }
-        Ok(())
     }
 }

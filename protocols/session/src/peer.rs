@@ -105,7 +105,7 @@ pub(crate) struct InitiatorState {
     pub(crate) round_trip: Option<Duration>,
     /// Cookie of the peer, which it wants under load.
     pub(crate) cookie: Option<Cookie>,
-    /// True if the responder has another key, with which there has been no handshake yet.
+    /// True if the responder or this host has another key, with which there has been no handshake yet.
     pub(crate) key_is_new: bool,
 }
 

@@ -1,17 +1,86 @@
-//! Claims: a mobile host replaces its key by another one. This host only checks who may do that, and how often; its
-//! driver stores the new key, and then revokes the old one and admits the new one.
+//! Claims: a mobile host replaces its key by another one. A gateway only checks who may do that, and how often; its
+//! driver stores the new key, and then revokes the old one and admits the new one. The mobile host claims until it is
+//! told that another key has taken the place of its own, and goes on with the claimed one then.
 
-use session::PublicKey;
+use session::{Decline, OwnKeys, PublicKey};
 use units::{Duration, Instant};
 use wire::hop::{ClaimMessage, ClaimRefusal};
 
 use super::Host;
-use crate::{Output, Role};
+use crate::repetition::Repetition;
+use crate::{EventKind, Output, Role};
 
 /// Time in which no further claim of a peer is passed on: each costs the driver writes to a disk.
 const INTERVAL: Duration = Duration::from_secs(10);
 
+/// The next key of a mobile host.
+#[derive(Debug)]
+pub(crate) struct NextKey {
+    keys: OwnKeys,
+    /// The claims, while there are keys with the gateway.
+    pub(crate) claims: Repetition,
+}
+
 impl Host {
+    /// Begins to claim a key for this host, a mobile one.
+    pub(crate) fn begin_claim(&mut self, now: Instant, keys: OwnKeys) {
+        if self.role != Role::Mobile || keys.key.public_key() == self.endpoint.public_key() {
+            return;
+        }
+        let claims = Repetition::default();
+        self.mobile.next_key = Some(NextKey { keys, claims });
+        self.claim_again(now);
+    }
+
+    /// Claims the next key from now on, if there is one: the gateway has keys with this host.
+    pub(crate) fn claim_again(&mut self, now: Instant) {
+        if let Some(next) = &mut self.mobile.next_key {
+            next.claims.begin(now);
+            self.claim(now);
+        }
+    }
+
+    /// Claims the next key, if that is due.
+    pub(crate) fn claim(&mut self, now: Instant) {
+        let gateway = self.linked_gateway();
+        let Some(next) = &mut self.mobile.next_key else {
+            return;
+        };
+        if !next.claims.sends(now) {
+            return;
+        }
+        let Some((index, to)) = gateway else {
+            next.claims.end();
+            return;
+        };
+        let message = ClaimMessage::Claim(*next.keys.key.public_key().bytes()).encode();
+        self.send_message(now, index, to, &message);
+    }
+
+    /// Goes on with the claimed key, if the gateway declines the present one because another has taken its place.
+    pub(crate) fn go_on_with_next(&mut self, now: Instant, index: usize, reason: Decline) -> bool {
+        if reason != Decline::Replaced {
+            return false;
+        }
+        let Some(NextKey { keys, .. }) = self.mobile.next_key.take() else {
+            return false;
+        };
+        let key = keys.key.public_key();
+        let id = self.peers[index].id;
+        if self.endpoint.begin_as(now, id, keys).is_err() {
+            return false;
+        }
+        self.announce(index, EventKind::OwnKeyReplaced { key });
+        true
+    }
+
+    /// Ends a claim of this host that the gateway has refused.
+    pub(crate) fn own_claim_refused(&mut self, index: usize, reason: ClaimRefusal) {
+        if self.mobile.next_key.take().is_some() {
+            self.announce(index, EventKind::ClaimRefused { reason });
+        }
+    }
+
     /// Passes a claim of a peer on, if it may make one and has made none just now.
     pub(crate) fn claimed(&mut self, now: Instant, index: usize, key: PublicKey) {
         if self.role != Role::Gateway {

@@ -136,8 +136,9 @@ impl Host {
             Some(Message::Claim(ClaimMessage::Successor(key))) => {
                 self.succeeded(now, index, PublicKey::from_bytes(key));
             }
-            // Only a host that joins claims a key.
-            Some(Message::Claim(ClaimMessage::Refused(_))) => {}
+            Some(Message::Claim(ClaimMessage::Refused(reason))) => {
+                self.own_claim_refused(index, reason);
+            }
             Some(Message::Binding(message)) => {
                 self.binding_message(now, index, arrival.from, message);
             }

@@ -1,6 +1,7 @@
 //! The resolver of the hop: a mobile host asks for it, and a gateway answers.
 
 use units::Instant;
+use wire::address::HopAddress;
 use wire::hop::{ResolverMessage, Resolvers};
 
 use super::Host;
@@ -14,7 +15,7 @@ impl Host {
             return;
         }
         if resolver::answers(features) {
-            self.mobile.inquiry.begin(now);
+            self.mobile.inquiry.questions.begin(now);
             self.inquire(now);
         } else {
             self.resolvers_known(Resolvers::default());
@@ -23,18 +24,22 @@ impl Host {
 
     /// Asks, if that is due.
     pub(crate) fn inquire(&mut self, now: Instant) {
-        if !self.mobile.inquiry.asks(now) {
+        if !self.mobile.inquiry.questions.sends(now) {
             return;
         }
-        // A mobile host has one gateway.
-        let gateway = self.peers.iter().next();
-        let gateway = gateway.filter(|(_, peer)| peer.presence.is_linked());
-        match gateway.and_then(|(index, peer)| Some((index, peer.endpoint?))) {
+        match self.linked_gateway() {
             Some((index, to)) => {
                 self.send_message(now, index, to, &ResolverMessage::Question.encode());
             }
-            None => self.mobile.inquiry.end(),
+            None => self.mobile.inquiry.questions.end(),
         }
+    }
+
+    /// Returns the only peer of a mobile host, its gateway, with its address, if there are keys.
+    pub(crate) fn linked_gateway(&self) -> Option<(usize, HopAddress)> {
+        let (index, peer) = self.peers.iter().next()?;
+        let to = peer.endpoint.filter(|_| peer.presence.is_linked())?;
+        Some((index, to))
     }
 
     /// Handles a message about the resolver from a peer. Only a gateway is believed, and only a gateway answers.

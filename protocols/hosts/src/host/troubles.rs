@@ -67,6 +67,11 @@ impl Host {
         let Some(index) = self.peers.index_of(id) else {
             return;
         };
+        if let session::Event::Declined { reason, .. } = *event
+            && self.go_on_with_next(now, index, reason)
+        {
+            return;
+        }
         let clues = &mut self.peers[index].signs.clues;
         match *event {
             session::Event::Declined { reason, clock, .. } => {

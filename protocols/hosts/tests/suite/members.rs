@@ -67,6 +67,8 @@ pub(crate) struct Net {
     traffic: Vec<Traffic>,
     pub(crate) received: Vec<Received>,
     events: Vec<Event>,
+    /// Events of the mobile hosts.
+    own_events: [Vec<EventKind>; 4],
     /// Claims that each host has passed on: the known key, and the next one.
     pub(crate) claimed: [Vec<(PublicKey, PublicKey)>; 4],
     /// Outputs that concern each mobile host: time, sender, and bytes of a datagram, or the packet.
@@ -95,6 +97,7 @@ impl Net {
             traffic: (0..4).map(Traffic::bulk).collect(),
             received: vec![Received::begin(); 4],
             events: Vec::new(),
+            own_events: <[Vec<_>; 4]>::default(),
             claimed: <[Vec<_>; 4]>::default(),
             log: <[Vec<_>; 4]>::default(),
             is_cut: false,
@@ -133,10 +136,8 @@ impl Net {
                     self.received[whose].note(&packet);
                 }
                 Output::Event(event) if from == 0 => self.events.push(event),
-                Output::Event(_)
-                | Output::System(_)
-                | Output::Seek { .. }
-                | Output::Resolvers(_) => {}
+                Output::Event(event) => self.own_events[from].push(event.kind),
+                Output::System(_) | Output::Seek { .. } | Output::Resolvers(_) => {}
                 Output::Claim { of, key } => self.claimed[from].push((of, key)),
             }
         }
@@ -195,6 +196,12 @@ impl Net {
         let peer = status.peers.iter().find(|peer| peer.name == name);
         let registration = peer.map(|peer| peer.registration);
         matches!(registration, Some(Registration::Registered { .. }))
+    }
+
+    /// Returns the events of a mobile host that have this name.
+    pub(crate) fn kinds_at(&self, mobile: usize, name: &str) -> Vec<EventKind> {
+        let own = self.own_events[mobile].iter();
+        own.filter(|kind| kind.name() == name).cloned().collect()
     }
 
     pub(crate) fn kinds(&self, name: &str) -> Vec<EventKind> {

@@ -1,8 +1,9 @@
-//! A gateway that replaces its key while mobile hosts transfer.
+//! Hosts that replace their keys while mobile hosts transfer.
 
-use hosts::{EventKind, Input, OwnKeys};
+use hosts::{ClaimRefusal, Decline, EventKind, Input, OwnKeys, Peer};
+use session::PublicKey;
 
-use crate::members::{NAMES, Net, gateway, mobile};
+use crate::members::{NAMES, Net, admit, gateway, mobile};
 use crate::support::build;
 
 /// The next key; the former one is accepted, or has ended.
@@ -38,7 +39,7 @@ fn a_new_key_of_the_gateway_interrupts_nobody() {
     let status = net.hosts[0].status(net.clock.now);
     assert!(status.peers.iter().all(|peer| !peer.knows_former_key));
     // One that was away knows the former key still.
-    net.input(0, crate::members::admit(mobile(3)));
+    net.input(0, admit(mobile(3)));
     net.run_until(12_000, &[1, 2, 3]);
     assert_eq!(net.claimed[3].len(), 1);
     assert!(net.kinds("three").contains(&EventKind::FormerKeyUsed));
@@ -58,4 +59,99 @@ fn a_new_key_of_the_gateway_interrupts_nobody() {
         assert_eq!(used.count(), usize::from(name == &"three"), "{name}");
     }
     assert!(net.received[1].in_order && net.received[2].in_order);
+}
+
+/// A mobile host that may claim another key.
+fn claimant(index: usize) -> Peer {
+    Peer {
+        may_claim: true,
+        ..mobile(index)
+    }
+}
+
+fn next_key() -> Input {
+    Input::NextKey(Box::new(OwnKeys {
+        key: build::private_key("next"),
+        former: None,
+        ended: None,
+    }))
+}
+
+/// The key of a mobile host's own, as it says itself.
+fn own_key(net: &Net, index: usize) -> String {
+    net.hosts[index].status(net.clock.now).public_key
+}
+
+/// The gateway gets both a claim and its repetitions, and stores the first; each path loses every 13th datagram. What
+/// the mobile host receives goes on, with what was on its way sent again by the transport above.
+#[test]
+fn a_new_key_of_a_mobile_host_is_in_use_when_the_gateway_has_taken_it() {
+    let former = build::private_key(NAMES[1]).public_key();
+    let next = build::private_key("next").public_key();
+    let mut net = Net::new(&gateway(vec![claimant(1), claimant(2)]));
+    net.run_until(2_000, &[1, 2]);
+    net.input(1, next_key());
+    net.run_until(2_400, &[1, 2]);
+    assert_eq!(net.claimed[0], [(former, next)]);
+    assert_eq!(own_key(&net, 1), former.to_string());
+    // The driver has stored it.
+    net.input(0, Input::Revoke(former, Decline::Replaced));
+    net.input(
+        0,
+        admit(Peer {
+            public: next,
+            ..claimant(1)
+        }),
+    );
+    net.run_until(4_000, &[1, 2]);
+    assert_eq!(own_key(&net, 1), next.to_string());
+    assert!(net.is_connected(NAMES[1]) && net.is_connected(NAMES[2]));
+    let before = net.received[1].packets;
+    net.run_until(6_000, &[1, 2]);
+    assert!(net.received[1].packets > before);
+    assert!(net.received[2].in_order);
+    // Nobody claims any more.
+    net.run_until(40_000, &[2]);
+    assert_eq!(net.claimed[0].len(), 1);
+}
+
+/// The mobile host was away, or was killed, when the gateway stored the key.
+#[test]
+fn the_next_key_is_used_if_the_gateway_knows_no_other() {
+    let next = build::private_key("next").public_key();
+    let replaced = Peer {
+        public: next,
+        ..claimant(1)
+    };
+    let mut net = Net::new(&gateway(vec![replaced]));
+    let former = build::private_key(NAMES[1]).public_key();
+    net.input(0, Input::Revoke(former, Decline::Replaced));
+    net.input(1, next_key());
+    net.run_until(10_000, &[1]);
+    assert_eq!(own_key(&net, 1), next.to_string());
+    assert!(net.is_connected(NAMES[1]));
+}
+
+/// A refused claim changes nothing, and is not repeated. Nor does a mobile host leave its key for another reason.
+#[test]
+fn a_mobile_host_keeps_a_key_that_the_gateway_keeps() {
+    let own = |index: usize| build::private_key(NAMES[index]).public_key();
+    let mut net = Net::new(&gateway(vec![mobile(1), claimant(2)]));
+    net.run_until(2_000, &[1, 2]);
+    net.input(1, next_key());
+    net.run_until(3_000, &[1, 2]);
+    let refused = |reason| EventKind::ClaimRefused { reason };
+    assert_eq!(
+        net.kinds_at(1, "claim-refused"),
+        [refused(ClaimRefusal::Fixed)]
+    );
+    assert!(net.claimed[0].is_empty());
+    net.input(2, next_key());
+    net.run_until(3_500, &[1, 2]);
+    assert_eq!(net.claimed[0].len(), 1);
+    net.input(0, Input::Revoke(own(2), Decline::Revoked));
+    net.run_until(6_000, &[1]);
+    let keeps = |index: usize, key: PublicKey| own_key(&net, index) == key.to_string();
+    assert!(keeps(1, own(1)) && keeps(2, own(2)));
+    assert!(net.is_connected(NAMES[1]));
 }

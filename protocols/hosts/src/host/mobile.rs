@@ -1,0 +1,37 @@
+//! State that only a mobile host has.
+
+use units::Instant;
+
+use super::claims::NextKey;
+use crate::detour::Detour;
+use crate::keepalive::Keepalive;
+use crate::resolver::Inquiry;
+
+/// State of a mobile host, which a gateway does not use.
+#[derive(Debug, Default)]
+pub(crate) struct MobileSide {
+    /// True if it has begun to connect.
+    pub(crate) begun: bool,
+    /// The way of new flows, if it is chosen here.
+    pub(crate) detour: Option<Detour>,
+    /// The search for the time for which a NAT keeps its binding, if it is needed.
+    pub(crate) keepalive: Option<Keepalive>,
+    /// True if the gateway answers questions about bindings.
+    pub(crate) is_answered: bool,
+    /// The question for the resolver of the hop.
+    pub(crate) inquiry: Inquiry,
+    /// The key that this host claims, if it claims one.
+    pub(crate) next_key: Option<NextKey>,
+}
+
+impl MobileSide {
+    /// Returns the time of the next action.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        let keepalive = self.keepalive.as_ref().and_then(Keepalive::due);
+        let detour = self.detour.as_ref().and_then(Detour::due);
+        let claims = self.next_key.as_ref().and_then(|next| next.claims.due());
+        let ways = machine::earlier(keepalive, detour);
+        let questions = machine::earlier(self.inquiry.questions.due(), claims);
+        machine::earlier(ways, questions)
+    }
+}
