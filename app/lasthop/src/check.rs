@@ -28,8 +28,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let source = Source::read(&arguments.file)?;
     let name = arguments.file.display();
-    let table: toml::Table = source.parse()?;
-    if table.contains_key("gateway") {
+    if source.is_of_mobile()? {
         daemon::check_mobile(&source)?;
         println!("{name}: a mobile host");
     } else {

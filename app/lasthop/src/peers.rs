@@ -6,18 +6,19 @@ use clap::Args;
 use runtime::control::ask_status;
 use serde_json::{Value, json};
 
+use crate::config::Source;
 use crate::config::gateway::Mobile;
 use crate::daemon::unix_seconds;
 use crate::failure::Failure;
 use crate::invite::{configuration, notify};
 use crate::lifetime;
-use crate::state::{Mobiles, STATE};
+use crate::state::{Mobiles, STATE, State};
 use crate::status::ENDING;
 
 /// The gateway that is meant.
 #[derive(Debug, Args)]
 pub(crate) struct Gateway {
-    /// The gateway's configuration [default: that of `lasthop gateway up`]
+    /// The configuration [default: that of `lasthop gateway up`]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Folder of `lasthop gateway up`
@@ -26,6 +27,20 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
+    /// Returns the configuration of the mobile host that is meant instead: a given one of such a host, or that of
+    /// `lasthop join`, if this host is no gateway.
+    pub(crate) fn mobile_instead(&self) -> Result<Option<PathBuf>, Failure> {
+        if let Some(path) = &self.config {
+            let is_mobile = Source::read(path)?.is_of_mobile()?;
+            return Ok(is_mobile.then(|| path.clone()));
+        }
+        if State::of_gateway(&self.state)?.configuration().exists() {
+            return Ok(None);
+        }
+        let path = State::of_mobile(&self.state)?.configuration();
+        Ok(path.exists().then_some(path))
+    }
+
     pub(crate) fn load(&self) -> Result<Mobiles, Failure> {
         Mobiles::load(&configuration(self.config.as_deref(), &self.state)?)
     }

@@ -206,9 +206,7 @@ impl fmt::Display for Event {
             EventKind::Established { fresh: true } => write!(formatter, "connected"),
             EventKind::Established { fresh: false } => write!(formatter, "keys renewed"),
             EventKind::KeyShared => write!(formatter, "{KEY_SHARED}"),
-            EventKind::StampRefused { behind } => {
-                write!(formatter, "{}", stamp_refused(*behind))
-            }
+            EventKind::StampRefused { behind } => formatter.write_str(&stamp_refused(*behind)),
             EventKind::KeyReplaced { key } => write!(formatter, "its key is {key} now"),
             EventKind::OwnKeyReplaced { key } => {
                 write!(formatter, "the key of this host is {key} now")
@@ -216,7 +214,7 @@ impl fmt::Display for Event {
             EventKind::ClaimRefused { reason } => write!(
                 formatter,
                 "refused the next key of this host: {}",
-                claim_refused(*reason)
+                refusal_in_words(*reason)
             ),
             EventKind::FormerKeyUsed => write!(
                 formatter,
@@ -225,22 +223,14 @@ impl fmt::Display for Event {
             EventKind::Left => write!(formatter, "left"),
             EventKind::Expired => write!(formatter, "out of reach"),
             EventKind::FadeBegan => write!(formatter, "a fade began"),
-            EventKind::FadeEnded { lasted, .. } => {
-                write!(formatter, "a fade of {lasted} ended")
-            }
-            EventKind::HandoffBegan => {
-                write!(formatter, "the network of this host is changing")
-            }
+            EventKind::FadeEnded { lasted, .. } => write!(formatter, "a fade of {lasted} ended"),
+            EventKind::HandoffBegan => write!(formatter, "the network of this host is changing"),
             EventKind::HandoffEnded { lasted } => {
                 write!(formatter, "in reach after a change that took {lasted}")
             }
             EventKind::Moved { to } => write!(formatter, "moved to {to}"),
-            EventKind::FellBack { to, silent } => {
-                write!(formatter, "{}", fell_back(*to, *silent))
-            }
-            EventKind::Returned { to, lasted } => {
-                write!(formatter, "{}", returned(*to, *lasted))
-            }
+            EventKind::FellBack { to, silent } => formatter.write_str(&fell_back(*to, *silent)),
+            EventKind::Returned { to, lasted } => formatter.write_str(&returned(*to, *lasted)),
             EventKind::ForeignRequest { to } => write!(
                 formatter,
                 "it requested a connection to {to}, which is no inner address of this host, and was refused; \
@@ -277,7 +267,8 @@ impl fmt::Display for Event {
     }
 }
 
-fn claim_refused(reason: ClaimRefusal) -> &'static str {
+/// Returns why a gateway has refused the next key of a mobile host.
+pub(crate) fn refusal_in_words(reason: ClaimRefusal) -> &'static str {
     match reason {
         ClaimRefusal::Fixed => {
             "the present one stands in the gateway's configuration, where its operator changes it"

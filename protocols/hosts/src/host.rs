@@ -43,6 +43,7 @@ use crate::sharing::Sharing;
 use crate::streams::StreamMaker;
 use crate::tap::Outputs;
 use crate::terms;
+pub(crate) use claims::NextKey;
 pub use members::AdmitError;
 use mobile::MobileSide;
 
@@ -136,12 +137,9 @@ impl Host {
             outputs: Outputs::default(),
             counts: Counts::default(),
             mobile: MobileSide {
-                begun: false,
                 detour: config.detours.then(Detour::new),
                 keepalive: config.keepalive.then(Keepalive::new),
-                is_answered: false,
-                inquiry: crate::resolver::Inquiry::default(),
-                next_key: None,
+                ..MobileSide::default()
             },
         };
         for peer in config.peers {

@@ -49,7 +49,7 @@ pub use resolver::ResolverTerms;
 use session::PublicKey;
 pub use session::{Decline, OwnKeys};
 pub use split::{Cause, Choice, HopCondition, Scope, SplitStatus, SystemEvent, SystemRequest};
-pub use status::{PeerStatus, Status};
+pub use status::{NextKeyStatus, PeerStatus, Status};
 pub use streams::StreamLimits;
 pub use summary::{PeerSummary, Summary};
 pub use terms::{SplitTerms, TcpTerms};

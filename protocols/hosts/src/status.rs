@@ -9,7 +9,7 @@ use wire::address::HopAddress;
 
 use crate::caps;
 use crate::detour::Detour;
-use crate::host::Host;
+use crate::host::{Host, NextKey};
 use crate::keepalive::Keepalive;
 use crate::leases::Leases;
 use crate::peer::Peer;
@@ -46,6 +46,19 @@ pub struct Status {
     /// Time for which new flows have gone around the hop, as it is down; only at a mobile host whose flows may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around_for: Option<Duration>,
+    /// The key that this host claims in place of its present one; only at a mobile host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_key: Option<NextKeyStatus>,
+}
+
+/// State of the next key of a mobile host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NextKeyStatus {
+    /// The key.
+    pub public_key: String,
+    /// Why the gateway has refused it, if it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 /// State of one peer.
@@ -120,6 +133,7 @@ impl Host {
                 .as_ref()
                 .and_then(Detour::around_since)
                 .map(|at| now.since(at)),
+            next_key: self.mobile.next_key.as_ref().map(NextKey::status),
             role: self.role,
             public_key: self.endpoint.public_key().to_string(),
             peers: Vec::new(),

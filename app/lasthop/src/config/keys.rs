@@ -1,4 +1,5 @@
-//! The private keys of a gateway: the present one, and those before it, which mobile hosts may still know.
+//! Private keys that are replaced: those of a gateway are the present one and those before it, which mobile hosts may
+//! still know; those of a mobile host are the present one and the next one, which its gateway may not know yet.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,6 +10,7 @@ use hosts::OwnKeys;
 use session::PrivateKey;
 
 use super::gateway::GatewayConfig;
+use super::mobile::MobileConfig;
 use super::{CREDENTIALS, Source};
 use crate::failure::Failure;
 
@@ -16,6 +18,8 @@ use crate::failure::Failure;
 const REMEMBERED: Duration = Duration::from_hours(30 * 24);
 /// End of the name of the file with a key that has ended.
 const ENDED: &str = ".ended";
+/// End of the name of the file with the next key of a mobile host.
+const NEXT: &str = ".next";
 
 impl GatewayConfig {
     /// Returns the path of the file for its former private key, if it has a place for one.
@@ -25,9 +29,7 @@ impl GatewayConfig {
 
     /// Returns the path of the file for the private key that has ended, if it has a place for one.
     pub(crate) fn ended_key_file(&self) -> Option<PathBuf> {
-        let mut name: OsString = self.former_key_file()?.into();
-        name.push(ENDED);
-        Some(name.into())
+        Some(with_end(self.former_key_file()?, ENDED))
     }
 
     /// Returns its private keys.
@@ -75,15 +77,51 @@ impl GatewayConfig {
 
     /// Refuses a place for a former key beside a present one that this program cannot replace.
     pub(super) fn check_keys(&self, source: &Source) -> Result<(), Failure> {
-        if self.former_private_key_file.is_none()
-            || !self.private_key_file.starts_with(CREDENTIALS.0)
-        {
+        if self.former_private_key_file.is_none() || !is_credential(&self.private_key_file) {
             return Ok(());
         }
         let what = "the private key is a credential of a service, which `lasthop rotate` cannot replace; remove this \
                     line, or give the key a file";
         Err(source.wrong(source.place_of("former_private_key_file"), what))
     }
+}
+
+impl MobileConfig {
+    /// Returns the path of the file for the key that will take the place of the present one.
+    pub(crate) fn next_key_file(&self) -> PathBuf {
+        next_key_of(&self.private_key_file)
+    }
+
+    /// Returns that key, if there is one.
+    pub(crate) fn next_key(&self, source: &Source) -> Result<Option<PrivateKey>, Failure> {
+        let path = self.next_key_file();
+        source.has(&path).then(|| source.secret(&path)).transpose()
+    }
+
+    /// Refuses a private key that this program cannot replace.
+    pub(crate) fn check_replaceable(&self, source: &Source) -> Result<(), Failure> {
+        if !is_credential(&self.private_key_file) {
+            return Ok(());
+        }
+        let what = "the private key is a credential of a service, which `lasthop rotate` cannot replace; give the key \
+                    a file, or replace the credential and have the gateway's operator admit its public key";
+        Err(source.wrong(source.place_of("private_key_file"), what))
+    }
+}
+
+/// Returns the path of the file for the key that will take the place of a mobile host's key at `path`.
+pub(crate) fn next_key_of(path: &Path) -> PathBuf {
+    with_end(path, NEXT)
+}
+
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut name: OsString = path.into();
+    name.push(end);
+    name.into()
+}
+
+fn is_credential(path: &Path) -> bool {
+    path.starts_with(CREDENTIALS.0)
 }
 
 #[cfg(test)]

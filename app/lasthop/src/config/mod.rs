@@ -15,6 +15,8 @@ mod secret_tests;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use keys::next_key_of;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -189,6 +191,11 @@ impl Source {
         toml::from_str(&self.text).map_err(|error| self.wrong(error.span(), error.message()))
     }
 
+    /// Returns true if it is the configuration of a mobile host.
+    pub(crate) fn is_of_mobile(&self) -> Result<bool, Failure> {
+        Ok(self.parse::<toml::Table>()?.contains_key("gateway"))
+    }
+
     /// Returns the path of a file that the configuration names, relative to the folder of the configuration.
     pub(crate) fn file(&self, path: &Path) -> PathBuf {
         self.path.parent().unwrap_or(Path::new("")).join(path)
@@ -196,8 +203,7 @@ impl Source {
 
     /// Returns the control socket of the daemon with this configuration.
     pub(crate) fn socket(&self) -> Result<PathBuf, Failure> {
-        let table: toml::Table = self.parse()?;
-        let (name, folder) = if table.contains_key("gateway") {
+        let (name, folder) = if self.is_of_mobile()? {
             let config = mobile::MobileConfig::load(self)?;
             (config.name, config.state_dir)
         } else {

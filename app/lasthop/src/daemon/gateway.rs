@@ -170,6 +170,8 @@ pub(super) fn members(
             resolver: ResolverTerms::Offer(resolvers.clone()),
             caps: mobile.caps.or(caps),
             weight: mobile.weight(),
+            // A key in the configuration itself is its operator's to change.
+            may_claim: mobile.file().is_some(),
             ..peer
         };
         let scope = mobile.tcp.scope();

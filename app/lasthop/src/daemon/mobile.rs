@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use edges::names::Name;
 use edges::netlink::IpVersion;
-use hosts::{Role, SplitTerms};
+use hosts::{Input, Role, SplitTerms};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use runtime::privileges::User;
 use runtime::signals::Audience;
@@ -18,7 +18,7 @@ use wire::dns::AddressKind;
 use super::lookout::{Lookout, Place};
 use super::names;
 use super::peer::{peer, prefixes};
-use super::reload::Present;
+use super::reload::{self, Present};
 use super::wiring::Wiring;
 use super::{Daemon, MobilePlan, bearer, prepare};
 use crate::config::Source;
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     prepare(arguments.detached)?;
     let source = Source::read(&arguments.config)?;
     let config = MobileConfig::load(&source)?;
-    let key = private_key(&config, &source)?;
+    let (key, next_key) = keys(&config, &source)?;
     let (carrier, endpoints) = config.place(&source)?;
     let inside: Vec<_> = config.tun.own().collect();
     let (endpoint, kinds) = reach(&endpoints, &inside)?;
@@ -120,7 +120,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         split: splits.then(|| wiring.split(config.split)),
         // The signals contain only what any user can observe by sending packets.
         audience: Audience::Everyone,
-        first: Vec::new(),
+        first: next_key,
         user: config.user,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
@@ -280,6 +280,12 @@ fn any_port(kinds: &[AddressKind]) -> SocketAddr {
 
 fn private_key(config: &MobileConfig, source: &Source) -> Result<PrivateKey, Failure> {
     key_file::read(&source.secret_file(&config.private_key_file)?)
+}
+
+/// Returns the private key, and the input with the next one, if there is one.
+fn keys(config: &MobileConfig, source: &Source) -> Result<(PrivateKey, Vec<Input>), Failure> {
+    let next = reload::next_key(config, source)?;
+    Ok((private_key(config, source)?, next))
 }
 
 /// Checks all that can be checked of a configuration without a change to the system.

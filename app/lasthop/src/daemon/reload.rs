@@ -82,15 +82,14 @@ impl Reload for Reading {
     fn read(&mut self) -> Result<String, String> {
         let read = || {
             let source = Source::read(&self.path)?;
-            let config = match &self.present {
-                None => MobileConfig::load(&source).map(|_| None)?,
-                Some(_) => Some(GatewayConfig::load(&source)?),
+            let (config, files) = if self.present.is_some() {
+                let config = GatewayConfig::load(&source)?;
+                let secrets = secrets(&config, &source)?;
+                let files = config.peer_files();
+                (Some(config), ReadFiles { secrets, ..files })
+            } else {
+                (None, files_of_mobile(&source)?)
             };
-            let files = config.as_ref().map(GatewayConfig::peer_files);
-            let mut files = files.unwrap_or_default();
-            if let Some(config) = &config {
-                files.secrets = secrets(config, &source)?;
-            }
             let text = source.text().into();
             let files = serde_json::to_string(&Files { text, files });
             Ok((config, files.map_err(Failure::broken)?))
@@ -123,6 +122,17 @@ impl Reload for Reading {
         self.present = Some(next);
         Ok(())
     }
+}
+
+/// Returns the files of a mobile host that may change while it runs.
+fn files_of_mobile(source: &Source) -> Result<ReadFiles, Failure> {
+    let config = MobileConfig::load(source)?;
+    let next = config.next_key(source)?;
+    let next = next.map(|key| (config.next_key_file(), key.to_text().to_string()));
+    Ok(ReadFiles {
+        secrets: next.into_iter().collect(),
+        ..ReadFiles::default()
+    })
 }
 
 /// Returns the keys and shared secrets that a gateway's configuration names, by their paths.
@@ -240,15 +250,39 @@ impl Present {
         let source = Source::new(path, files.text, Some(files.files));
         check_fixed(&self.source, &source)?;
         let reloaded = match &mut self.gateway {
-            None => Reloaded {
-                report: "nothing has changed".into(),
-                ..Reloaded::default()
-            },
+            None => reload_mobile(&source)?,
             Some(gateway) => gateway.reload(keeper, &source)?,
         };
         self.source = source;
         Ok(reloaded)
     }
+}
+
+/// Has a mobile host claim its next key, if there is one; nothing else of it can change while it runs.
+fn reload_mobile(source: &Source) -> Result<Reloaded, Failure> {
+    let inputs = next_key(&MobileConfig::load(source)?, source)?;
+    let report = match inputs[..] {
+        [] => "nothing has changed",
+        _ => "the next key is claimed at the gateway",
+    };
+    Ok(Reloaded {
+        inputs,
+        report: report.into(),
+        ..Reloaded::default()
+    })
+}
+
+/// Returns the input with the next key of a mobile host, if there is one.
+pub(super) fn next_key(config: &MobileConfig, source: &Source) -> Result<Vec<Input>, Failure> {
+    let input = |key| {
+        Input::NextKey(Box::new(OwnKeys {
+            key,
+            former: None,
+            ended: None,
+        }))
+    };
+    let next = config.next_key(source)?;
+    Ok(next.into_iter().map(input).collect())
 }
 
 /// Has a claimed key stored; returns the refusal if that is not possible.

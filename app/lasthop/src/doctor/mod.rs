@@ -162,9 +162,8 @@ fn subjects(arguments: &Arguments) -> Result<Vec<Subject>, Failure> {
 /// Returns the end that a configuration describes.
 fn subject(path: &Path) -> Result<Subject, Failure> {
     let source = Source::read(path)?;
-    let table: toml::Table = source.parse()?;
     let folder = path.parent().map(Path::to_path_buf);
-    let (end, endpoints) = if table.contains_key("gateway") {
+    let (end, endpoints) = if source.is_of_mobile()? {
         let config = MobileConfig::load(&source)?;
         let socket = socket(&source, &config.state_dir, &config.name.0);
         let (_, endpoints) = config.place(&source)?;

@@ -128,7 +128,9 @@ pub(crate) fn leave(arguments: &LeaveArguments) -> Result<(), Failure> {
     if arguments.keep {
         return Ok(());
     }
-    for path in [path, state.key(), state.gateway_key()] {
+    let next = Some(state.next_key()).filter(|next| next.exists());
+    let files = [path, state.key(), state.gateway_key()].into_iter();
+    for path in files.chain(next) {
         state::remove(&path)?;
     }
     Ok(())

@@ -66,7 +66,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), Failure> {
 }
 
 /// Gives a file another name, in one step.
-pub(super) fn move_to(path: &Path, other: &Path) -> Result<(), Failure> {
+pub(crate) fn move_to(path: &Path, other: &Path) -> Result<(), Failure> {
     let moved = std::fs::rename(path, other).and_then(|()| sync_folder_of(other));
     moved.map_err(|error| failed("rename", path, &error))
 }

@@ -194,27 +194,30 @@ fn file_of(name: &str) -> PathBuf {
     format!("{name}.{PEER_ENDING}").into()
 }
 
-/// Stores the key that an invited mobile host claims, in the configuration of a gateway at `path`.
+/// Stores the key that an invited mobile host claims, or one in place of its own, in the configuration of a gateway at
+/// `path`.
 pub(crate) fn store_claim(path: &Path, claim: &KeyClaim) -> Result<Claimed, Failure> {
     let mut mobiles = Mobiles::load(path)?;
-    let is_invited = |mobile: &&Mobile| {
+    let its_invitation = |mobile: &Mobile| {
         let invited = mobile.invitation;
-        invited.is_some_and(|invited| invited.public_key.0 == claim.of)
+        invited.filter(|invited| invited.public_key.0 == claim.of)
     };
-    let Some(mobile) = mobiles.config.peers.iter().find(is_invited) else {
-        let what = "nobody is invited with this key any more: another host has joined with the line, or it was revoked";
+    let may_claim =
+        |mobile: &&Mobile| mobile.key() == Some(claim.of) || its_invitation(mobile).is_some();
+    let Some(mobile) = mobiles.config.peers.iter().find(may_claim) else {
+        let what = "no mobile host has this key any more: another has joined with the line, or it was revoked";
         return Err(Failure::setting(what));
     };
-    if mobile
-        .invitation
-        .is_some_and(|invited| invited.expires <= unix_seconds())
-    {
+    let invitation = its_invitation(mobile);
+    if invitation.is_some_and(|invited| invited.expires <= unix_seconds()) {
         return Ok(Claimed::Expired);
     }
     let name = mobile.name.get_ref().0.clone();
     let mut table: toml::Table = mobile.source(&mobiles.source).parse()?;
     let former: Vec<_> = mobile.key().into_iter().chain([claim.of]).collect();
-    table.remove("invitation");
+    if invitation.is_some() {
+        table.remove("invitation");
+    }
     table.insert("public_key".into(), claim.key.to_string().into());
     mobiles.forget(former, Decline::Replaced)?;
     mobiles.write(&name, &table)?;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use edges::namespace::Namespace;
 use rig::{End, hosts};
@@ -65,21 +65,35 @@ impl Site {
 
     /// Runs a command in a host, with that host's state folder.
     pub(crate) fn run(&self, host: &str, arguments: &[&str]) -> Ran {
-        let namespace = match host {
-            "gateway" => &self.gateway,
-            "mobile0" => &self.mobiles[0],
-            _ => &self.mobiles[1],
-        };
-        let mut command = Command::new(PROGRAM);
-        command.args(arguments).arg("--state").arg(self.state(host));
-        command.stdin(Stdio::null());
-        let output = namespace.run(|| command.output().unwrap()).unwrap();
+        let mut command = self.command(host, arguments);
+        let output = self.host(host).run(|| command.output().unwrap()).unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Ran {
             code: output.status.code(),
             stdout: text(output.stdout),
             stderr: text(output.stderr),
         }
+    }
+
+    /// Begins a command in a host.
+    pub(crate) fn begin(&self, host: &str, arguments: &[&str]) -> Child {
+        let mut command = self.command(host, arguments);
+        self.host(host).run(|| command.spawn().unwrap()).unwrap()
+    }
+
+    fn host(&self, host: &str) -> &Namespace {
+        match host {
+            "gateway" => &self.gateway,
+            "mobile0" => &self.mobiles[0],
+            _ => &self.mobiles[1],
+        }
+    }
+
+    fn command(&self, host: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command.args(arguments).arg("--state").arg(self.state(host));
+        command.stdin(Stdio::null());
+        command
     }
 
     /// Runs a command that must succeed; returns its standard output.

@@ -1,9 +1,10 @@
-//! `lasthop rotate`: a gateway replaces its key while mobile hosts are connected.
+//! `lasthop rotate`: a gateway or a mobile host replaces its key while they are connected.
 
 use std::fs;
+use std::process::Command;
 
 use crate::join::Site;
-use crate::support::{able, wait_until};
+use crate::support::{PROGRAM, able, wait_until};
 
 /// Waits until a mobile host has stored this key of its gateway.
 fn wait_for_key(site: &Site, mobile: &str, key: &str) {
@@ -61,4 +62,55 @@ fn a_gateway_replaces_its_key_and_interrupts_nobody() {
     site.done("mobile0", &["leave"]);
     told(&["join", &late]);
     site.echo(1);
+}
+
+#[test]
+fn a_mobile_host_replaces_its_key_and_completes_what_was_interrupted() {
+    if !able() {
+        return;
+    }
+    let site = Site::create();
+    let line = site.up();
+    let off = site.refused("mobile0", 2, &["rotate"]);
+    assert!(off.contains("lasthop gateway up"), "{off}");
+    site.done("mobile0", &["join", &line]);
+    let folder = site.state("mobile0").join("mobile");
+    let [key, next_key, saved] =
+        ["mobile.key", "mobile.key.next", "saved"].map(|name| folder.join(name));
+    let public = || {
+        let shown = Command::new(PROGRAM)
+            .args(["keygen", "--public"])
+            .arg(&key)
+            .output();
+        String::from_utf8(shown.unwrap().stdout).unwrap()
+    };
+    let former = public();
+    fs::copy(&key, &saved).unwrap();
+    let next = site.done("mobile0", &["rotate"]);
+    assert_ne!(next, former);
+    assert_eq!(public(), next);
+    assert!(!next_key.exists());
+    site.echo(0);
+    site.wait_for_state("mobile1", "connected");
+    let no = site.refused("mobile0", 2, &["rotate", "--finish"]);
+    assert!(no.contains("this is a mobile host"), "{no}");
+    // The command was killed after the gateway had taken the key, and the daemon started anew.
+    site.done("mobile0", &["leave", "--keep"]);
+    fs::rename(&key, &next_key).unwrap();
+    fs::rename(&saved, &key).unwrap();
+    site.done("mobile0", &["join"]);
+    site.echo(0);
+    assert_eq!(site.done("mobile0", &["rotate"]), next);
+    assert_eq!(public(), next);
+    // The gateway is away, and takes the key when it is back.
+    site.done("gateway", &["gateway", "down"]);
+    let mut waiting = site.begin("mobile0", &["rotate"]);
+    wait_until("the next key", String::new, || next_key.exists());
+    site.done("gateway", &["gateway", "up"]);
+    assert!(waiting.wait().unwrap().success());
+    assert_ne!(public(), next);
+    site.echo(0);
+    site.done("mobile0", &["leave", "--keep"]);
+    let stopped = site.refused("mobile0", 2, &["rotate"]);
+    assert!(stopped.contains("the mobile host is off"), "{stopped}");
 }

@@ -76,6 +76,7 @@ impl Machine for Echo {
             | Input::Admit { .. }
             | Input::ClaimRefused { .. }
             | Input::Keys(_)
+            | Input::NextKey(_)
             | Input::Revoke(..)
             | Input::Circumstance(..)
             | Input::Memory(_)

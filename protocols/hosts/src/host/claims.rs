@@ -7,8 +7,9 @@ use units::{Duration, Instant};
 use wire::hop::{ClaimMessage, ClaimRefusal};
 
 use super::Host;
+use crate::event::refusal_in_words;
 use crate::repetition::Repetition;
-use crate::{EventKind, Output, Role};
+use crate::{EventKind, NextKeyStatus, Output, Role};
 
 /// Time in which no further claim of a peer is passed on: each costs the driver writes to a disk.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -19,6 +20,18 @@ pub(crate) struct NextKey {
     keys: OwnKeys,
     /// The claims, while there are keys with the gateway.
     pub(crate) claims: Repetition,
+    /// Why the gateway has refused it, if it has.
+    refused: Option<ClaimRefusal>,
+}
+
+impl NextKey {
+    /// Returns its state.
+    pub(crate) fn status(&self) -> NextKeyStatus {
+        NextKeyStatus {
+            public_key: self.keys.key.public_key().to_string(),
+            refused: self.refused.map(|reason| refusal_in_words(reason).into()),
+        }
+    }
 }
 
 impl Host {
@@ -27,14 +40,18 @@ impl Host {
         if self.role != Role::Mobile || keys.key.public_key() == self.endpoint.public_key() {
             return;
         }
-        let claims = Repetition::default();
-        self.mobile.next_key = Some(NextKey { keys, claims });
+        self.mobile.next_key = Some(NextKey {
+            keys,
+            claims: Repetition::default(),
+            refused: None,
+        });
         self.claim_again(now);
     }
 
     /// Claims the next key from now on, if there is one: the gateway has keys with this host.
     pub(crate) fn claim_again(&mut self, now: Instant) {
-        if let Some(next) = &mut self.mobile.next_key {
+        let next = self.mobile.next_key.as_mut();
+        if let Some(next) = next.filter(|next| next.refused.is_none()) {
             next.claims.begin(now);
             self.claim(now);
         }
@@ -62,7 +79,8 @@ impl Host {
         if reason != Decline::Replaced {
             return false;
         }
-        let Some(NextKey { keys, .. }) = self.mobile.next_key.take() else {
+        let next = &mut self.mobile.next_key;
+        let Some(NextKey { keys, .. }) = next.take_if(|next| next.refused.is_none()) else {
             return false;
         };
         let key = keys.key.public_key();
@@ -76,7 +94,10 @@ impl Host {
 
     /// Ends a claim of this host that the gateway has refused.
     pub(crate) fn own_claim_refused(&mut self, index: usize, reason: ClaimRefusal) {
-        if self.mobile.next_key.take().is_some() {
+        let next = self.mobile.next_key.as_mut();
+        if let Some(next) = next.filter(|next| next.refused.is_none()) {
+            next.claims.end();
+            next.refused = Some(reason);
             self.announce(index, EventKind::ClaimRefused { reason });
         }
     }

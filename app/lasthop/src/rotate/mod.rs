@@ -1,4 +1,6 @@
-//! `lasthop rotate`: replaces the key of a gateway while its mobile hosts stay connected.
+//! `lasthop rotate`: replaces the key of a gateway while its mobile hosts stay connected, or that of a mobile host.
+
+mod mobile;
 
 use clap::Args;
 use runtime::control::ask_status;
@@ -18,14 +20,17 @@ Examples:
   lasthop peers             who knows only the former key still
   lasthop rotate --finish   the former key is worth nothing any more
 
+On a mobile host, `lasthop rotate` replaces its key at once: the gateway takes the next one and refuses the former one.
+Connections go on, unless the gateway splits them.
+
 Each mobile host that connects learns of the present key. Open join lines work until the end of the former key. Whoever
 has stolen the former key can also name a next one: after a theft end it at once, and invite the mobile hosts again.";
 
-/// Replace the key of this gateway; mobile hosts learn of it while they are connected.
+/// Replace the key of this host, a gateway or a mobile host, while it is connected.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// End the former key: mobile hosts that know no other cannot connect any more
+    /// End the former key of this gateway: mobile hosts that know no other cannot connect any more
     #[arg(long)]
     finish: bool,
     /// With --finish: although some mobile hosts know only the former key
@@ -37,6 +42,14 @@ pub(crate) struct Arguments {
 
 /// Replaces the key, or ends the former one.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(path) = arguments.gateway.mobile_instead()? {
+        return if arguments.finish {
+            let what = "only a gateway's former key is accepted until --finish ends it; this is a mobile host";
+            Err(Failure::setting(what))
+        } else {
+            mobile::run(&path)
+        };
+    }
     let mobiles = arguments.gateway.load()?;
     if arguments.finish {
         finish(&mobiles, arguments.force)
