@@ -14,7 +14,7 @@ use crate::support::turn::Turn;
 use crate::support::{LONG, PROGRAM, able, wait_until};
 
 /// The gateway as the mobile hosts see it, and a fixed host behind it.
-const FIXED: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 2);
+pub(crate) const FIXED: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 2);
 
 /// A command's exit code and output.
 pub(crate) struct Ran {
@@ -25,7 +25,7 @@ pub(crate) struct Ran {
 
 /// A fixed host, a gateway, and two mobile hosts, each on a cable of its own. Ends all daemons when it is dropped.
 pub(crate) struct Site {
-    fixed: Namespace,
+    pub(crate) fixed: Namespace,
     pub(crate) gateway: Namespace,
     pub(crate) mobiles: [Namespace; 2],
     folder: TempDir,

@@ -138,7 +138,7 @@ fn a_block_stands_while_the_daemon_is_dead_or_restarted() {
 }
 
 /// Sends a byte each way.
-fn goes_on(client: &TcpStream, server: &TcpStream) {
+pub(crate) fn goes_on(client: &TcpStream, server: &TcpStream) {
     for (mut from, mut to) in [(client, server), (server, client)] {
         from.write_all(b"x").unwrap();
         assert_eq!(to.read(&mut [0; 8]).unwrap(), 1);

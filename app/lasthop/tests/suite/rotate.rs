@@ -3,8 +3,9 @@
 use std::fs;
 use std::process::Command;
 
-use crate::join::Site;
-use crate::support::{PROGRAM, able, wait_until};
+use crate::join::{FIXED, Site};
+use crate::no_leak::goes_on;
+use crate::support::{PROGRAM, able, connect, wait_until};
 
 /// Waits until a mobile host has stored this key of its gateway.
 fn wait_for_key(site: &Site, mobile: &str, key: &str) {
@@ -86,10 +87,13 @@ fn a_mobile_host_replaces_its_key_and_completes_what_was_interrupted() {
     };
     let former = public();
     fs::copy(&key, &saved).unwrap();
+    let (client, server) = connect(&site.mobiles[0], &site.fixed, FIXED.into()).unwrap();
+    goes_on(&client, &server);
     let next = site.done("mobile0", &["rotate"]);
     assert_ne!(next, former);
     assert_eq!(public(), next);
     assert!(!next_key.exists());
+    goes_on(&client, &server);
     site.echo(0);
     site.wait_for_state("mobile1", "connected");
     let no = site.refused("mobile0", 2, &["rotate", "--finish"]);
