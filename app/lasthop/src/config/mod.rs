@@ -15,8 +15,6 @@ mod secret_tests;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use keys::next_key_of;
-
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -29,6 +27,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use session::ParseKeyError;
 use units::Bytes;
+
+pub(crate) use keys::next_key_of;
 
 use crate::failure::Failure;
 use crate::key_file;

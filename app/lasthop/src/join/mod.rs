@@ -16,8 +16,8 @@ use runtime::Status;
 use runtime::control::ask_status;
 use session::{Invitation, PrivateKey};
 
-use crate::config::Source;
 use crate::config::mobile::{Fallback, MobileConfig};
+use crate::config::{Source, next_key_of};
 use crate::failure::Failure;
 use crate::state::{STATE, State};
 use crate::up::{refuse_without_root, start, stop};
@@ -128,7 +128,7 @@ pub(crate) fn leave(arguments: &LeaveArguments) -> Result<(), Failure> {
     if arguments.keep {
         return Ok(());
     }
-    let next = Some(state.next_key()).filter(|next| next.exists());
+    let next = Some(next_key_of(&state.key())).filter(|next| next.exists());
     let files = [path, state.key(), state.gateway_key()].into_iter();
     for path in files.chain(next) {
         state::remove(&path)?;

@@ -42,7 +42,7 @@ pub(super) fn run(path: &Path) -> Result<(), Failure> {
     let next = next.public_key();
     let reloaded = ask_reload(&socket).map_err(|error| unanswered(&socket, &error))?;
     reloaded.map_err(Failure::setting)?;
-    if let Err(Refused(reason)) = wait_until_taken(&socket, &next)? {
+    if let Some(reason) = refusal(&socket, &next)? {
         remove(&file)?;
         return Err(Failure::setting(format!(
             "the gateway has refused the next key: {reason}; the present key stays"
@@ -54,21 +54,18 @@ pub(super) fn run(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Why the gateway has refused a key.
-struct Refused(String);
-
-/// Waits until the daemon has this key.
-fn wait_until_taken(socket: &Path, next: &PublicKey) -> Result<Result<(), Refused>, Failure> {
+/// Waits until the gateway has taken this key, or has refused it; returns why it has.
+fn refusal(socket: &Path, next: &PublicKey) -> Result<Option<String>, Failure> {
     let next = next.to_string();
     let began = Instant::now();
     loop {
         let status: Status = ask_status(socket).map_err(|error| unanswered(socket, &error))?;
         if status.host.public_key == next {
-            return Ok(Ok(()));
+            return Ok(None);
         }
         let claimed = status.host.next_key.filter(|its| its.public_key == next);
         if let Some(reason) = claimed.and_then(|its| its.refused) {
-            return Ok(Err(Refused(reason)));
+            return Ok(Some(reason));
         }
         if began.elapsed() > PATIENCE {
             let what = "the gateway has not taken the next key yet, and the daemon claims it whenever they are \

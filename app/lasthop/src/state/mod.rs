@@ -13,7 +13,6 @@ pub(crate) use former::FormerKeys;
 pub(crate) use mobiles::{Mobiles, store_claim};
 pub(crate) use successor::{store_gateway_key, successor_folder};
 
-use crate::config::next_key_of;
 use crate::failure::Failure;
 
 /// Default of the folder.
@@ -85,11 +84,6 @@ impl State {
     /// Returns the path of its private key.
     pub(crate) fn key(&self) -> PathBuf {
         self.folder.join(format!("{}.key", self.role))
-    }
-
-    /// Returns the path of the private key that will take its place, at a mobile host.
-    pub(crate) fn next_key(&self) -> PathBuf {
-        next_key_of(&self.key())
     }
 
     /// Returns the path of the public key of a mobile host's gateway, which has a folder of its own: the daemon's
