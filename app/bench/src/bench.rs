@@ -14,6 +14,7 @@ use xtask::shell::Shell;
 mod air;
 mod attacked;
 mod beside;
+mod crowd;
 pub(crate) mod files;
 mod flood;
 mod hostile;
@@ -79,6 +80,8 @@ enum Bench {
     Hostile(hostile::Options),
     /// A mobile host that changes its address in mid-download: stalls, and the time until the new rate is used.
     Roam(roam::Options),
+    /// A thousand mobile hosts that join a gateway at the same time, and then are idle.
+    Crowd(crowd::Options),
     /// The first try of a newcomer behind NAT: small MTUs, firewalls, source checks, router advertisements, clashes.
     Newcomer(newcomer::Options),
     /// A tunnel over a lossless veth pair: lasthop by each bearer and wireguard-go in turns.
@@ -102,6 +105,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         Bench::Hostile(options) => return hostile::run(&shell, options),
         Bench::Roam(options) => return roam::run(&shell, options),
         Bench::Newcomer(options) => return newcomer::run(&shell, options),
+        Bench::Crowd(options) => return crowd::run(&shell, options),
         Bench::Split(options) => split::enter(&shell, options)?,
         Bench::Links(_)
         | Bench::Files(_)
@@ -118,7 +122,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         | Bench::Flood(_)
         | Bench::Hostile(_)
         | Bench::Roam(_)
-        | Bench::Newcomer(_) => Ok(()),
+        | Bench::Newcomer(_)
+        | Bench::Crowd(_) => Ok(()),
         Bench::Split(options) => split::run(&shell, options),
         Bench::Links(options) => links::run(&shell, options),
         Bench::SlowServer(options) => files::service::run(options),

@@ -201,7 +201,7 @@ impl RawMobile {
 }
 
 /// Opens a socket on a host that is connected to an address; reading waits a millisecond.
-fn open(host: &Namespace, address: SocketAddr) -> Result<UdpSocket, Failure> {
+pub(crate) fn open(host: &Namespace, address: SocketAddr) -> Result<UdpSocket, Failure> {
     on(host, || {
         let open = || {
             let socket = UdpSocket::bind("0.0.0.0:0")?;
