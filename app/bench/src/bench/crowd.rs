@@ -1,10 +1,15 @@
 //! `cargo xtask bench crowd`: a thousand mobile hosts join one gateway at the same time, with lines from one `invite`,
-//! and then are connected without traffic. Needs root.
+//! and then are connected without traffic, while one more sends requests and others come and go. Needs root.
 
+mod neighbour;
+
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use neighbour::{Neighbour, Requests};
 use rig::{Crowd, End, Namespace, Process};
 use serde::Serialize;
 
@@ -35,6 +40,9 @@ pub(crate) struct Options {
     /// Seconds without traffic over which the processor time is measured
     #[arg(long, default_value_t = 60)]
     idle: u64,
+    /// Mobile hosts that are added, and then revoked, one each second
+    #[arg(long, default_value_t = 30)]
+    changes: u32,
     /// File for the rows, as JSON
     #[arg(long, value_name = "FILE", default_value = "target/bench-crowd.json")]
     json: PathBuf,
@@ -56,6 +64,12 @@ struct Row {
     memory_mib: f64,
     /// Processor time by wall time while all are connected and idle.
     idle_share: f64,
+    /// Requests of a neighbour while nothing changes.
+    quiet: Requests,
+    /// The same while the commands run for a copy of the gateway's state, which no daemon reads.
+    control: Requests,
+    /// The same while others are added and revoked.
+    changing: Requests,
 }
 
 /// Measures and prints a table.
@@ -75,8 +89,102 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
         row.idle_share * 100.0
     );
     let share = SHARE * 100.0;
-    println!("\nThe aims for 1,000: {JOINED} s, {MEMORY} MiB, {share} %.");
+    println!("\nThe aims for 1,000: {JOINED} s, {MEMORY} MiB, {share} %.\n");
+    println!("| meanwhile | requests | lost | median | longest | more than 5 ms late |");
+    println!("|---|---|---|---|---|---|");
+    for (what, requests) in [
+        ("nothing changes", row.quiet),
+        ("the same commands change a copy", row.control),
+        ("the gateway admits and revokes others", row.changing),
+    ] {
+        println!(
+            "| {what} | {} | {} | {:.2} ms | {:.2} ms | {} |",
+            requests.sent, requests.lost, requests.median_ms, requests.longest_ms, requests.late
+        );
+    }
     super::keep(shell, &options.json, &[row])
+}
+
+/// A gateway that runs.
+struct Gateway<'a> {
+    program: &'a Path,
+    host: Namespace,
+    folder: &'a Path,
+    daemon: Process,
+}
+
+impl<'a> Gateway<'a> {
+    fn start(program: &'a Path, host: Namespace, folder: &'a Path) -> Result<Self, Failure> {
+        let state = folder.join("state");
+        for action in ["up", "down"] {
+            command(program, &host, &state, &["gateway", action])?;
+        }
+        let mut daemon = Command::new(program);
+        let configuration = state.join("gateway/gateway.toml");
+        daemon.args(["gateway", "--config"]).arg(configuration);
+        let daemon = Process::start(daemon, "gateway", folder, Some(&host))?;
+        let runs = || daemon.words().contains(" runs on ");
+        rig::wait("the gateway runs", Duration::from_secs(20), runs)?;
+        Ok(Self {
+            program,
+            host,
+            folder,
+            daemon,
+        })
+    }
+
+    /// Runs a command of the program on its host.
+    fn command(&self, arguments: &[&str]) -> Result<String, Failure> {
+        let state = self.folder.join("state");
+        command(self.program, &self.host, &state, arguments)
+    }
+
+    /// Returns what `act` returns, its time in seconds, and the processor time that it took here.
+    fn measure<T>(
+        &self,
+        act: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<(T, f64, f64), Failure> {
+        let (before, begun) = (self.daemon.usage(), Instant::now());
+        let result = act()?;
+        let passed = begun.elapsed().as_secs_f64();
+        let usage = self.daemon.usage().since(before);
+        Ok((result, passed, usage.processor.as_secs_f64()))
+    }
+
+    /// Measures the requests of a neighbour: while nothing changes, while a copy changes, and while this gateway does.
+    fn ask(&self, changes: u32) -> Result<[Requests; 3], Failure> {
+        let neighbour = Neighbour::join(self.program, &self.host, self.folder)?;
+        let span = Duration::from_secs(1) * changes;
+        let [state, copy] = ["state", "copy"].map(|name| self.folder.join(name));
+        let mut copying = Command::new("cp");
+        copying.arg("-r").args([&state, &copy]);
+        there(&self.host, || copying.status())?;
+        let beside = |state: &Path| {
+            thread::scope(|scope| {
+                let changing = scope.spawn(|| self.change(state, changes));
+                let requests = neighbour.ask(span)?;
+                let changed = changing.join();
+                changed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                Ok::<_, Failure>(requests)
+            })
+        };
+        Ok([neighbour.ask(span)?, beside(&copy)?, beside(&state)?])
+    }
+
+    /// Adds a mobile host each second, and revokes it in the middle of that second.
+    fn change(&self, state: &Path, changes: u32) -> Result<(), Failure> {
+        let begun = Instant::now();
+        for change in 0..changes * 2 {
+            let due = Duration::from_millis(500) * change;
+            thread::sleep(due.saturating_sub(begun.elapsed()));
+            let arguments: &[&str] = match change % 2 {
+                0 => &["invite", "--name", "other"],
+                _ => &["revoke", "other"],
+            };
+            command(self.program, &self.host, state, arguments)?;
+        }
+        Ok(())
+    }
 }
 
 fn measure(program: &Path, folder: &Path, options: &Options) -> Result<Row, Failure> {
@@ -86,41 +194,36 @@ fn measure(program: &Path, folder: &Path, options: &Options) -> Result<Row, Fail
         End::new(&gateway, "eth0", &near),
         End::new(&crowd, "eth0", &far),
     ])?;
-    let state = folder.join("state");
-    let lasthop = |arguments: &[String]| command(program, &gateway, &state, arguments);
-    for action in ["up", "down"] {
-        lasthop(&["gateway".into(), action.into()])?;
-    }
-    let mut daemon = Command::new(program);
-    let configuration = state.join("gateway/gateway.toml");
-    daemon.args(["gateway", "--config"]).arg(configuration);
-    let daemon = Process::start(daemon, "gateway", folder, Some(&gateway))?;
-    let runs = || daemon.words().contains(" runs on ");
-    rig::wait("the gateway runs", Duration::from_secs(20), runs)?;
-    let names = (0..options.mobiles).flat_map(|number| ["--name".into(), format!("m{number}")]);
-    let invite: Vec<String> = ["invite".into()].into_iter().chain(names).collect();
-    let begun = Instant::now();
-    let lines = lasthop(&invite)?;
-    let invited_s = begun.elapsed().as_secs_f64();
-    let address = GATEWAY.parse().expect("an address");
+    let gateway = Gateway::start(program, gateway, folder)?;
+    let names: Vec<_> = (0..options.mobiles)
+        .map(|number| format!("m{number}"))
+        .collect();
+    let names = names.iter().flat_map(|name| ["--name", name]);
+    let invite: Vec<_> = ["invite"].into_iter().chain(names).collect();
+    let (lines, invited_s, _) = gateway.measure(|| gateway.command(&invite))?;
+    let address: IpAddr = GATEWAY.parse().expect("an address");
     let mut crowd = Crowd::new(&crowd, (address, PORT).into(), &lines)?;
-    let (before, begun) = (daemon.usage(), Instant::now());
-    crowd.join()?;
-    let joined_s = begun.elapsed().as_secs_f64();
-    let joined_processor_s = daemon.usage().since(before).processor.as_secs_f64();
+    let ((), joined_s, joined_processor_s) = gateway.measure(|| Ok(crowd.join()?))?;
     let mut mobiles = crowd.connect()?;
     rig::idle(&mut mobiles, SETTLING);
-    let (before, begun) = (daemon.usage(), Instant::now());
-    rig::idle(&mut mobiles, Duration::from_secs(options.idle));
-    let spent = daemon.usage().since(before).processor.as_secs_f64();
-    let memory = daemon.memory("VmRSS").map_or(0, units::Bytes::get);
+    let span = Duration::from_secs(options.idle);
+    let idle = || {
+        rig::idle(&mut mobiles, span);
+        Ok(())
+    };
+    let ((), passed, spent) = gateway.measure(idle)?;
+    let memory = gateway.daemon.memory("VmRSS").map_or(0, units::Bytes::get);
+    let [quiet, control, changing] = gateway.ask(options.changes)?;
     Ok(Row {
         mobiles: options.mobiles,
         invited_s,
         joined_s,
         joined_processor_s,
         memory_mib: memory as f64 / 1_048_576.0,
-        idle_share: spent / begun.elapsed().as_secs_f64(),
+        idle_share: spent / passed,
+        quiet,
+        control,
+        changing,
     })
 }
 
@@ -129,7 +232,7 @@ fn command(
     program: &Path,
     host: &Namespace,
     state: &Path,
-    arguments: &[String],
+    arguments: &[&str],
 ) -> Result<String, Failure> {
     let mut command = Command::new(program);
     command.args(arguments).arg("--state").arg(state);
@@ -138,6 +241,6 @@ fn command(
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let words = String::from_utf8_lossy(&output.stderr);
-    let what = arguments.first().map_or("", String::as_str);
+    let what = arguments.first().copied().unwrap_or_default();
     Err(Failure::Found(format!("`lasthop {what}` failed: {words}")))
 }
