@@ -24,6 +24,8 @@ pub struct Diversion {
     pub from: Networks,
     /// Networks to which connection requests of others are diverted.
     pub to: Networks,
+    /// Networks whose connection requests are not diverted, whatever their destination.
+    pub except: Networks,
     /// Other ends of connections that are diverted; `None` for all.
     pub destinations: Option<Destinations>,
     /// Port of the listener.
@@ -53,12 +55,8 @@ impl Destinations {
 
     /// Returns the conditions of a rule for an address of one IP version; none if no address of it meets them.
     fn conditions(&self, version: &str, address: &str) -> Option<String> {
-        let of_version = |networks: &Networks| {
-            let mut sets = networks.sets();
-            sets.find_map(|(one, set)| (one == version).then_some(set))
-        };
-        let open = of_version(&self.open)?;
-        let closed = of_version(&self.closed);
+        let open = self.open.set(version)?;
+        let closed = self.closed.set(version);
         let closed = closed.map(|set| format!("{version} {address} != {{ {set} }} "));
         Some(format!(
             "{version} {address} {{ {open} }} {}",
@@ -127,11 +125,7 @@ impl Diversion {
         let rules_of = [("saddr", &self.from, "daddr"), ("daddr", &self.to, "saddr")];
         for (end, networks, other) in rules_of {
             for (version, prefixes) in networks.sets() {
-                let limits = self.destinations.as_ref();
-                let conditions = limits.map_or(Some(String::new()), |limits| {
-                    limits.conditions(version, other)
-                });
-                let Some(conditions) = conditions else {
+                let Some(conditions) = self.conditions(version, other) else {
                     continue;
                 };
                 let of_link =
@@ -183,6 +177,18 @@ impl Diversion {
              goto requests\n  }}\n\
              {output}{forward}"
         ))
+    }
+
+    /// Returns the conditions of a rule for the other ends of connections, which are the sources or destinations of
+    /// requests of one IP version; none if no address meets them.
+    fn conditions(&self, version: &str, other: &str) -> Option<String> {
+        let limits = self.destinations.as_ref();
+        let limits = limits.map_or(Some(String::new()), |limits| {
+            limits.conditions(version, other)
+        });
+        let except = self.except.set(version).filter(|_| other == "saddr");
+        let except = except.map(|set| format!("{version} saddr != {{ {set} }} "));
+        Some(limits? + &except.unwrap_or_default())
     }
 
     #[cfg(test)]

@@ -119,6 +119,12 @@ impl Networks {
         versions.into_iter().filter(|(_, set)| !set.is_empty())
     }
 
+    /// Returns the networks of one IP version as elements of a set, if there are any.
+    pub(crate) fn set(&self, version: &str) -> Option<String> {
+        let mut sets = self.sets();
+        sets.find_map(|(one, set)| (one == version).then_some(set))
+    }
+
     /// Returns true if one of them contains `network`.
     pub fn contain(&self, network: IpNet) -> bool {
         match network {

@@ -30,6 +30,7 @@ fn diversion() -> Diversion {
         inner_link: "lasthop0".into(),
         from: networks(),
         to: networks(),
+        except: Networks::default(),
         destinations: None,
         port: 4_321,
         mark: 7,
@@ -129,6 +130,19 @@ fn what_is_asked_for_may_be_diverted_one_way_only() {
     assert!(ruleset.contains("ip daddr { 10.7.0.2/32 }"));
     assert!(!ruleset.contains("ip saddr"));
     assert_eq!(to.versions(), (true, false));
+}
+
+/// The requests of mobile hosts whose TCP crosses as packets are not diverted on their way to another mobile host.
+#[test]
+fn requests_of_some_networks_are_not_diverted() {
+    let other = IpNet::V4("10.7.0.3/32".parse().unwrap());
+    let except = Diversion {
+        except: [other].into_iter().collect(),
+        ..diversion()
+    };
+    let ruleset = except.ruleset().unwrap();
+    assert!(ruleset.contains("ip daddr { 10.7.0.2/32 } ip saddr != { 10.7.0.3/32 }"));
+    assert!(ruleset.contains("ip saddr { 10.7.0.2/32 } fib"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! server between them, and the two commands of the README.
 
 use std::fmt;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv6Addr, SocketAddrV6, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -28,6 +28,8 @@ const HOMES: [&str; 2] = ["192.168.1", "192.168.2"];
 /// Network of the gateway's link by IPv6, and its next hop there.
 const ADVERTISED: &str = "2001:db8:1::";
 const ADVERTISER: &str = "2001:db8:1::2/64";
+/// The tunnel's device on a mobile host that has chosen nothing.
+const INNER_LINK: &str = "lasthop0";
 /// Bytes that cross the hop in each direction: more than a first window, in packets of every size.
 const CONTENT: usize = 262_144;
 /// Time for anything to happen.
@@ -252,10 +254,38 @@ impl Newcomer {
                 self.exchange(mobile, INTERNET[1])?;
             }
         }
+        self.check_isolation()?;
         Ok(Outcome::Works {
             up: up_time,
             join: longest,
         })
+    }
+
+    /// Checks that the first mobile host is refused at every inner address of the second.
+    fn check_isolation(&self) -> Result<(), Failure> {
+        let [from, to] = &self.mobiles;
+        let addresses = on(to, || Ok(Netlink::open()?.addresses(INNER_LINK)?))?;
+        for address in addresses.iter().map(IpNet::addr) {
+            if matches!(address, IpAddr::V6(address) if address.is_unicast_link_local()) {
+                continue;
+            }
+            let failed = |what| {
+                move |error| Failure::Found(format!("{what} {address} of the other: {error}"))
+            };
+            let listener = on(to, || {
+                TcpListener::bind((address, 0)).map_err(failed("cannot listen at"))
+            })?;
+            let server = listener.local_addr().map_err(failed("no port at"))?;
+            let reached = from.run(|| TcpStream::connect_timeout(&server, PATIENCE))?;
+            match reached.map_err(|error| error.kind()) {
+                Err(ErrorKind::ConnectionRefused) => {}
+                other => {
+                    let what = format!("{address} of the other mobile host: {other:?}");
+                    return Err(Failure::Found(what));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Leads the inner network to the router of a mobile host, as if there were such a network.

@@ -54,6 +54,16 @@ impl Found {
     pub fn holds_packet(&self) -> bool {
         !matches!(self, Self::NoRoute(..))
     }
+
+    /// Returns the source of a request for a connection to a mobile host, at its gateway.
+    pub fn requester_of_mobile(&self) -> Option<IpAddr> {
+        match self {
+            Self::Request(request) if request.asker == Side::Fixed => {
+                Some(request.ends.source.ip())
+            }
+            _ => None,
+        }
+    }
 }
 
 impl<C> Splitter<C> {
@@ -106,6 +116,12 @@ impl<C> Splitter<C> {
             choice,
             packet: packet.clone(),
         }))
+    }
+
+    /// Returns true if every connection that the mobile host of this peer requests is split.
+    pub fn splits_every_request(&self, peer: usize) -> bool {
+        let crossing = self.crossings.get(&peer);
+        crossing.is_some_and(|crossing| crossing.scope == Scope::Every)
     }
 
     /// Returns true if `address` is an inner address of a mobile host whose connections are split here.

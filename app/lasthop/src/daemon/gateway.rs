@@ -364,7 +364,9 @@ impl Wiring {
             })
         };
         let mobiles: Vec<_> = with_keys(config).enumerate().filter_map(split).collect();
+        let left = with_keys(config).filter(|(mobile, _)| mobile.tcp.scope() != Some(Scope::Every));
         (!mobiles.is_empty()).then(|| split::Plan {
+            left: left.flat_map(|(mobile, _)| mobile.networks()).collect(),
             end: End::Gateway {
                 transparent: self.instance.is_none(),
             },

@@ -65,6 +65,7 @@ impl Reading {
         let none = || Diversion {
             from: Networks::default(),
             to: Networks::default(),
+            except: Networks::default(),
             ..installed.clone()
         };
         let plan = wiring.split(config);

@@ -32,6 +32,8 @@ const FILES_BESIDE: u64 = 256;
 pub(super) struct Plan {
     pub(super) end: End,
     pub(super) mobiles: Vec<Mobile>,
+    /// At the gateway: networks of mobile hosts whose requests, where they come as packets, stay packets.
+    pub(super) left: Vec<IpNet>,
     pub(super) settings: Split,
     /// At the gateway: destinations that mobile hosts may reach.
     pub(super) destinations: Option<Destinations>,
@@ -67,6 +69,7 @@ impl Plan {
             inner_link: String::new(),
             from: split.flat_map(networks).collect(),
             to: mobiles().filter(|_| !is_own).flat_map(networks).collect(),
+            except: self.left.iter().copied().collect(),
             destinations: self.destinations.clone(),
             port: 0,
             mark: MARK,

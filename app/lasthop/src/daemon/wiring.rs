@@ -54,6 +54,7 @@ impl Wiring {
         let own = self.own.iter().map(|own| IpNet::from(own.addr()));
         split::Plan {
             end: End::Mobile,
+            left: Vec::new(),
             mobiles: vec![Mobile {
                 peer: 0,
                 networks: own.collect(),

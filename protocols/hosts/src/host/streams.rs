@@ -54,6 +54,12 @@ impl Host {
         let Some(found) = splitter.examine(origin, packet, choose) else {
             return false;
         };
+        // The request of a mobile host whose TCP crosses as packets reaches another mobile host as a packet too.
+        let requester = found.requester_of_mobile();
+        let other = requester.and_then(|address| self.routes.owner(address));
+        if other.is_some_and(|peer| !splitter.splits_every_request(peer)) {
+            return false;
+        }
         let is_held = found.holds_packet();
         splitter.handle_input(now, split::Input::Found(found));
         is_held

@@ -7,7 +7,9 @@ use std::time::Duration;
 use edges::namespace::Namespace;
 
 use crate::support::cell::{Cell, inside};
-use crate::support::{FIXED_HOST, GATEWAY_OUTSIDE, Hosts, able, carry, connect, fetch, ping};
+use crate::support::{
+    Daemon, FIXED_HOST, GATEWAY_OUTSIDE, Hosts, able, carry, connect, fetch, ping,
+};
 
 const MOBILE: &str = "10.73.0.2";
 /// How long a test waits for what must not come.
@@ -16,8 +18,11 @@ const SILENCE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The way of TCP across the hop.
-const WAYS: [&str; 3] = [
+const WAYS: [&str; 6] = [
+    "tcp = \"plain\"",
+    "tcp = \"snoop\"",
     "tcp = \"arq\"",
+    "tcp = \"auto\"",
     "tcp = \"split\"\nsplit_transport = \"kernel-tcp\"",
     "tcp = \"split\"",
 ];
@@ -114,6 +119,17 @@ fn without_nat_the_named_networks_begin_connections() {
     }
 }
 
+/// Starts the gateway and two mobile hosts, and waits until both are connected.
+fn start(cell: &Cell) -> Vec<Daemon> {
+    let daemons = (0..3).map(|host| cell.start(host)).collect();
+    cell.wait_until("both are connected", || {
+        let peers = cell.peers();
+        let mut two = peers.iter().take(2);
+        peers.len() > 1 && two.all(|peer| !peer["keys_age"].is_null())
+    });
+    daemons
+}
+
 #[test]
 fn mobile_hosts_are_isolated_unless_allowed() {
     if !able() {
@@ -124,12 +140,7 @@ fn mobile_hosts_are_isolated_unless_allowed() {
             let cell = Cell::create("");
             cell.reconfigure("isolate = false", &format!("isolate = {isolate}"));
             cell.reconfigure("[[peers]]", &format!("[[peers]]\n{way}"));
-            let _daemons: Vec<_> = (0..3).map(|host| cell.start(host)).collect();
-            cell.wait_until("both are connected", || {
-                let peers = cell.peers();
-                let mut two = peers.iter().take(2);
-                peers.len() > 1 && two.all(|peer| !peer["keys_age"].is_null())
-            });
+            let _daemons = start(&cell);
             if isolate {
                 let result = reach_within(PATIENCE, &cell.hosts[1], &cell.hosts[2], inside(2));
                 fails(result, &[ErrorKind::ConnectionRefused]);
@@ -137,6 +148,27 @@ fn mobile_hosts_are_isolated_unless_allowed() {
                 let (from, to) = connect(&cell.hosts[1], &cell.hosts[2], inside(2)).unwrap();
                 carry(from, to, 10_000);
             }
+        }
+    }
+}
+
+/// A request that crosses one hop as a packet is not split on its way to the other.
+#[test]
+fn mobile_hosts_with_different_ways_reach_each_other() {
+    if !able() {
+        return;
+    }
+    for ways in [["arq", "split"], ["snoop", "auto"], ["split", "auto"]] {
+        let cell = Cell::create("");
+        for (number, way) in [1, 2].into_iter().zip(ways) {
+            let name = format!("name = \"mobile{number}\"");
+            cell.reconfigure(&name, &format!("{name}\ntcp = \"{way}\""));
+        }
+        let _daemons = start(&cell);
+        for (from, to) in [(1, 2), (2, 1)] {
+            let connected = connect(&cell.hosts[from], &cell.hosts[to], inside(to));
+            let (from, to) = connected.unwrap_or_else(|error| panic!("{ways:?}: {error}"));
+            carry(from, to, 10_000);
         }
     }
 }

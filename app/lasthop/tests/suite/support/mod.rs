@@ -24,7 +24,7 @@ use rig::daemons::{make_key, status};
 use rig::needs::{can_test, no_hosts, no_program};
 use rig::{End, Process};
 use serde_json::Value;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tempfile::TempDir;
 use turn::Turn;
 
@@ -398,6 +398,8 @@ pub(crate) fn connect_to(
     let client = client
         .run(|| TcpStream::connect_timeout(&address, LONG))
         .unwrap()?;
+    // A connection that was reset meanwhile is not accepted.
+    SockRef::from(&listener).set_read_timeout(Some(LONG))?;
     let (server, _) = listener.accept()?;
     for stream in [&client, &server] {
         stream.set_read_timeout(Some(LONG))?;
