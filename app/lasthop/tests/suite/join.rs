@@ -369,57 +369,6 @@ fn what_cannot_join_is_told_why() {
 }
 
 #[test]
-fn damaged_state_is_named() {
-    if !able() {
-        return;
-    }
-    let site = Site::create();
-    site.up();
-    let cam = site.invite("cam1");
-    let peers = site.state("gateway/gateway/peers");
-    // Somebody has written nonsense into the file of one mobile host.
-    let path = peers.join("cam1.toml");
-    let sound = fs::read_to_string(&path).unwrap();
-    fs::write(&path, "addresses = [\"10.0.0.300\"]\n").unwrap();
-    let text = site.refused("gateway", 2, &["invite", "--name", "cam2"]);
-    assert!(text.contains("cam1.toml:1:13"), "{text}");
-    // The gateway runs on, and a host that joins now gets words.
-    let text = site.refused("mobile0", 2, &["join", &cam]);
-    assert!(
-        text.contains("the gateway cannot store this host's key"),
-        "{text}"
-    );
-    fs::write(&path, sound).unwrap();
-    site.done("mobile0", &["join", &cam]);
-    // Two files with one address.
-    fs::copy(&path, peers.join("cam3.toml")).unwrap();
-    let text = site.refused("gateway", 2, &["peers"]);
-    assert!(text.contains("has this key too"), "{text}");
-    fs::remove_file(peers.join("cam3.toml")).unwrap();
-    let text = site.refused("gateway", 2, &["invite", "--name", "../x"]);
-    assert!(text.contains("not a valid name"), "{text}");
-    fs::write(site.state("gateway/version"), "2\n").unwrap();
-    let text = site.refused("gateway", 2, &["gateway", "up"]);
-    assert!(text.contains("is of version 2"), "{text}");
-    fs::write(site.state("gateway/version"), "x\n").unwrap();
-    let text = site.refused("gateway", 2, &["gateway", "up"]);
-    assert!(text.contains("damaged"), "{text}");
-    fs::write(site.state("gateway/version"), "1\n").unwrap();
-    // A folder that is none.
-    let text = refused_at(&site, Path::new("/dev/null/x"));
-    assert!(text.contains("cannot"), "{text}");
-}
-
-/// Returns the message of `gateway up` with this state folder, in a mobile host.
-fn refused_at(site: &Site, folder: &Path) -> String {
-    let mut command = Command::new(PROGRAM);
-    command.args(["gateway", "up", "--state"]).arg(folder);
-    let output = site.mobiles[1].run(|| command.output().unwrap()).unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    String::from_utf8(output.stderr).unwrap()
-}
-
-#[test]
 fn a_taken_port_and_missing_rights_are_named() {
     if !able() {
         return;

@@ -37,6 +37,7 @@ mod secrets;
 mod shared_air;
 mod signals;
 mod split;
+mod state;
 mod support;
 mod survives;
 mod tcp_methods;
