@@ -33,7 +33,7 @@ pub(crate) struct Options {
     /// Do all of it, but keep neither commit nor tag.
     #[arg(long)]
     dry_run: bool,
-    /// Leave out `cargo xtask check` and the test of the package.
+    /// Leave out `cargo xtask check`, and the tests of the package and in a browser.
     #[arg(long, requires = "dry_run")]
     no_check: bool,
     /// Show what each program prints while it runs.
@@ -70,6 +70,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     if !options.no_check {
         println!("testing the package");
         package::test(&inside)?;
+        println!("showing the page of `lasthop web` to a browser");
+        inside.run(inside.cargo(&["xtask", "browser"]))?;
     }
     packages.push(bill::write(&inside, &options.version)?);
     let sums = write_sums(&inside, &packages)?;

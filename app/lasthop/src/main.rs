@@ -23,6 +23,7 @@ mod invite;
 mod join;
 mod key_file;
 mod keygen;
+#[cfg(feature = "lab")]
 mod lab;
 mod lifetime;
 mod links;
@@ -67,12 +68,16 @@ Examples:
   lasthop capture hop.pcapng                 packets and frames of a daemon, for Wireshark
   lasthop emulate --link l2-b80              a fading link between two interfaces
   lasthop nfs cp -r notes nfs://files/srv/   files to, from and between NFS servers
-  lasthop mount nfs://files/srv/export /mnt  files at an NFS server, for all programs
+  lasthop mount nfs://files/srv/export /mnt  files at an NFS server, for all programs";
+#[cfg(feature = "lab")]
+const LAB_EXAMPLE: &str = "
   lasthop lab list                           experiments in the simulator";
+#[cfg(not(feature = "lab"))]
+const LAB_EXAMPLE: &str = "";
 
 /// Makes files and TCP fast across a lossy last hop: losses on the air are repaired on the hop itself.
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXAMPLES)]
+#[command(version, after_help = format!("{EXAMPLES}{LAB_EXAMPLE}"))]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -92,6 +97,7 @@ enum Command {
     Doctor(doctor::Arguments),
     Emulate(emulate::Arguments),
     Keygen(keygen::Arguments),
+    #[cfg(feature = "lab")]
     Lab(lab::Arguments),
     Mount(Box<mount::Arguments>),
     Nfs(Box<nfs::Arguments>),
@@ -175,6 +181,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Emulate(arguments) => emulate::run(&arguments),
         Command::Keygen(arguments) => keygen::run(&arguments),
+        #[cfg(feature = "lab")]
         Command::Lab(arguments) => lab::run(&arguments),
         Command::Mount(arguments) => mount::run(&arguments),
         Command::Nfs(arguments) => nfs::run(&arguments),
