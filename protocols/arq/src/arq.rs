@@ -3,6 +3,7 @@
 mod admission;
 mod probe;
 mod receive;
+mod renew;
 mod settle;
 
 use std::collections::VecDeque;
@@ -12,6 +13,8 @@ use units::{Bytes, Duration, Instant, Probability};
 use wire::flow::Class;
 use wire::hop::{FRAME_HEADER, FrameWriter};
 use wire::packet::{HEADROOM, PacketBuffer};
+
+pub use renew::Transfer;
 
 use crate::acknowledge::Acknowledger;
 use crate::cause::LossClassifier;

@@ -243,6 +243,30 @@ impl BriefSender {
         true
     }
 
+    /// Begins anew with the packets that are not in `received`, as whole ones: what was sent of them is lost as in a
+    /// fade.
+    pub(crate) fn renew(&mut self, now: Instant, received: &RangeSet) {
+        self.repairs.clear();
+        for packet in self.base..self.base + self.outstanding.len() as u64 {
+            let Some(entry) = self.entry(packet) else {
+                continue;
+            };
+            entry.lost.clear();
+            entry.confirmed.clear();
+            let (whole, attempt) = (0..entry.len(), entry.attempt);
+            if received.contains(packet) {
+                self.forget(packet);
+            } else if self.unfinished == Some(packet) {
+                self.entry(packet)
+                    .into_iter()
+                    .for_each(|entry| entry.unsent = 0);
+            } else {
+                let failed = self.counts_fades().then_some(attempt);
+                self.lose(now, packet, whole, failed);
+            }
+        }
+    }
+
     fn forget(&mut self, packet: u64) {
         let slot = self.outstanding.get_mut((packet - self.base) as usize);
         if let Some(gone) = slot.and_then(Option::take) {

@@ -8,6 +8,7 @@ use wire::packet::{Packet, PacketBuffer};
 
 use crate::limits::PART;
 use crate::receiver::{Refused, Room, StreamReceiver, longest_packet};
+use crate::report::{Report, StreamReport};
 use crate::seen::SeenPackets;
 use crate::turn::Turn;
 
@@ -327,6 +328,19 @@ impl Inbox {
             self.waiting.push_back(flow);
         }
         self.changed(flow, before);
+    }
+
+    /// Returns what has been received.
+    pub(crate) fn report(&self) -> Report {
+        let streams = self.streams.iter().map(|(number, stream)| StreamReport {
+            number: *number,
+            received: stream.received(),
+        });
+        Report {
+            streams: streams.collect(),
+            finished: self.finished.clone(),
+            brief: self.seen.ranges(),
+        }
     }
 
     /// Returns the bytes held above the first missing one, over all streams.

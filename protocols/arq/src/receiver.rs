@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use units::RangeSet;
 use wire::hop::{PACKET_MAX, RecordReader};
 use wire::packet::{Packet, PacketBuffer};
 
@@ -139,6 +140,16 @@ impl StreamReceiver {
             self.held = VecDeque::new();
         }
         any
+    }
+
+    /// Returns the offsets of the bytes that have come. Of a stream that cannot be read no more are wanted.
+    pub(crate) fn received(&self) -> RangeSet {
+        let mut received = RangeSet::default();
+        received.insert(0..if self.broken { u64::MAX } else { self.read });
+        for (start, part) in &self.held {
+            received.insert(*start..start + part.len() as u64);
+        }
+        received
     }
 
     /// Returns true if held data has nothing missing before it.

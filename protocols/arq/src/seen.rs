@@ -1,5 +1,7 @@
 //! The record of received brief packets, to detect repetitions.
 
+use units::RangeSet;
+
 /// Number of brief packets remembered.
 const SEEN: usize = 4_096;
 
@@ -33,6 +35,19 @@ impl SeenPackets {
         self.any
             && number <= self.highest
             && (self.highest - number >= SEEN as u64 || self.bits[word] & mask != 0)
+    }
+
+    /// Returns the numbers of the packets that were received, or are too old to know.
+    pub(crate) fn ranges(&self) -> RangeSet {
+        let mut ranges = RangeSet::default();
+        if self.any {
+            let first = (self.highest + 1).saturating_sub(SEEN as u64);
+            ranges.insert(0..first);
+            for number in (first..=self.highest).filter(|number| self.contains(*number)) {
+                ranges.insert(number..number + 1);
+            }
+        }
+        ranges
     }
 
     pub(crate) fn insert(&mut self, number: u64) {

@@ -227,6 +227,22 @@ impl StreamSender {
             .insert_except(start..range.end.max(start), &self.islands);
     }
 
+    /// Returns true if `received` has all that is confirmed.
+    pub(crate) fn agrees_with(&self, received: &RangeSet) -> bool {
+        let below = 0..self.confirmed;
+        (below.is_empty() || received.covers(&below))
+            && self.islands.iter().all(|island| received.covers(&island))
+    }
+
+    /// Begins anew with an end that has `received`: what it lacks of that which was sent is lost.
+    pub(crate) fn renew(&mut self, received: &RangeSet) {
+        for range in received.within(&(0..self.sent)) {
+            self.confirm(range);
+        }
+        self.doubted.clear();
+        self.lose(self.confirmed..self.sent);
+    }
+
     /// Records that `range`, presumed lost before, was lost: the parts not sent again since are due for
     /// retransmission.
     pub(crate) fn lose_doubted(&mut self, range: &Range<u64>) {

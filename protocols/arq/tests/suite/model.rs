@@ -34,6 +34,7 @@ struct Expected {
 }
 
 struct World {
+    config: Config,
     ends: [Arq; 2],
     free_at: [Instant; 2],
     clock: Clock<(usize, PacketBuffer)>,
@@ -57,7 +58,8 @@ impl World {
             ..Config::new(if choice & 4 == 0 { 1_400 } else { 300 }, 60)
         };
         Self {
-            ends: [config.clone(), config].map(Arq::new),
+            ends: [config.clone(), config.clone()].map(Arq::new),
+            config,
             free_at: [Instant::ZERO; 2],
             clock: Clock::new(Instant::ZERO),
             tape,
@@ -91,6 +93,20 @@ impl World {
         }
         *place += 1;
         self.input(from, Input::Packet { packet, key, class });
+    }
+
+    /// One end goes on elsewhere: what was in flight is lost, and each end begins with what the other has.
+    fn move_end(&mut self, moved: usize) {
+        self.clock.clear();
+        let former = std::mem::replace(&mut self.ends[moved], Arq::new(self.config.clone()));
+        self.ends[moved] = Arq::from_transfer(self.config.clone(), former.into_transfer());
+        let reports = [1, 0].map(|other: usize| self.ends[other].report());
+        for (end, report) in reports.iter().enumerate() {
+            self.ends[end]
+                .renew(self.clock.now, report)
+                .expect("a report that fits");
+            self.pump(end);
+        }
     }
 
     fn input(&mut self, end: usize, input: Input) {
@@ -200,6 +216,9 @@ fn run(tape: Vec<u8>) {
             break;
         };
         world.queue(choice);
+        if choice % 29 == 0 {
+            world.move_end(usize::from(choice & 1));
+        }
         if choice % 5 == 0 {
             world.run(Duration::from_millis(u64::from(choice)));
         }

@@ -15,6 +15,7 @@ mod outstanding;
 mod overdue;
 mod plain;
 mod queues;
+mod renew;
 mod sampled;
 pub(crate) mod script;
 mod standing;
