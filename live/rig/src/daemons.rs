@@ -13,7 +13,7 @@ use edges::namespace::Namespace;
 use serde_json::Value;
 
 use crate::Failure;
-use crate::process::{Process, wait};
+use crate::process::{Process, run, wait};
 
 /// Time that daemons may take to connect.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -172,27 +172,14 @@ pub fn status(program: &Path, name: &str, state: &Path) -> Option<Value> {
 pub fn make_key(program: &Path, folder: &Path, name: &str) -> Result<String, Failure> {
     let file = format!("{name}.key");
     let mut command = Command::new(program);
-    let text = run_in(command.args(["keygen", "--force", &file]), folder)?;
+    let text = run(
+        command
+            .args(["keygen", "--force", &file])
+            .current_dir(folder),
+        None,
+    )?;
     let public = text.split_whitespace().last().unwrap_or_default();
     Ok(public.to_owned())
-}
-
-/// Runs a command in a folder; returns its standard output.
-fn run_in(command: &mut Command, folder: &Path) -> Result<String, Failure> {
-    let line = format!("{command:?}");
-    let output = command.current_dir(folder).output();
-    let output = output.map_err(|source| Failure::Start {
-        command: line.clone(),
-        source,
-    })?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into());
-    }
-    Err(Failure::Exit {
-        command: line,
-        how: output.status.to_string(),
-        output: String::from_utf8_lossy(&output.stderr).into(),
-    })
 }
 
 /// Writes a file.

@@ -28,5 +28,5 @@ pub use failure::Failure;
 pub use flood::{Flood, Forgery, initiation};
 pub use ganesha::{Directories, Ganesha};
 pub use newcomer::{Circumstances, Newcomer, Outcome};
-pub use process::{Process, Usage, wait};
+pub use process::{Process, Usage, run, wait};
 pub use raw_mobile::{RawIdentity, RawMobile};

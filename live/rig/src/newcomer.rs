@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv6Addr, SocketAddrV6, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,6 +17,7 @@ use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket,
 
 use crate::Failure;
 use crate::hosts::{End, hosts, join, on, route, set, set_up};
+use crate::process::{output, run};
 
 /// The server between the hosts, its next hop, and a host of the internet, by each version of IP.
 const GATEWAY: &str = "203.0.113.1";
@@ -344,7 +345,7 @@ impl Newcomer {
         let mut command = Command::new(&self.program);
         command.args(arguments).arg("--state");
         command.arg(self.folder.join(state)).stdin(Stdio::null());
-        let output = output(host, &mut command)?;
+        let output = output(&mut command, Some(host))?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Ok(Ran {
             is_done: output.status.success(),
@@ -401,23 +402,9 @@ fn reflect(listener: TcpListener) -> Receiver<IpAddr> {
     told
 }
 
-/// Runs a command on a host to its end.
-fn output(host: &Namespace, command: &mut Command) -> Result<Output, Failure> {
-    let output = host.run(|| command.output())?;
-    output.map_err(|source| Failure::Start {
-        command: format!("{command:?}"),
-        source,
-    })
-}
-
 /// Loads rules into a host's firewall.
 fn nft(host: &Namespace, rules: &str) -> Result<(), Failure> {
-    let output = output(host, Command::new("nft").arg(rules))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let words = String::from_utf8_lossy(&output.stderr);
-    Err(Failure::Found(format!("nft: {words}")))
+    run(Command::new("nft").arg(rules), Some(host)).map(drop)
 }
 
 /// Sends one router advertisement (RFC 4861 §4.2) by a link: a default route for half an hour, and a prefix from which

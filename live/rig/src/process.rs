@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -224,6 +224,34 @@ type Request = (
     Option<Namespace>,
     Sender<Result<Child, NamespaceError>>,
 );
+
+/// Runs a command to its end, on a host if one is given.
+pub(crate) fn output(command: &mut Command, host: Option<&Namespace>) -> Result<Output, Failure> {
+    let output = match host {
+        Some(host) => host.run(|| command.output())?,
+        None => command.output(),
+    };
+    output.map_err(|source| Failure::Start {
+        command: format!("{command:?}"),
+        source,
+    })
+}
+
+/// Runs a command to its end, on a host if one is given; returns its standard output.
+///
+/// # Errors
+/// If it cannot be started, or fails.
+pub fn run(command: &mut Command, host: Option<&Namespace>) -> Result<String, Failure> {
+    let output = output(command, host)?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into());
+    }
+    Err(Failure::Exit {
+        command: format!("{command:?}"),
+        how: output.status.to_string(),
+        output: String::from_utf8_lossy(&output.stderr).into(),
+    })
+}
 
 /// Starts a command. A process ends with the thread that started it, so one permanent thread starts them all.
 fn launch(command: Command, host: Option<Namespace>) -> Result<Child, NamespaceError> {

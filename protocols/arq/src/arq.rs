@@ -361,6 +361,13 @@ impl Arq {
         (faded / 100).clamp(Duration::from_millis(20), Duration::from_secs(1))
     }
 
+    fn set_shares(&mut self, shares: Shares) {
+        self.shares = shares;
+        self.outbox.set_shares(shares);
+        self.outbox.resume();
+        self.inbox.set_most(shares.incoming);
+    }
+
     fn set_limits(&mut self) {
         if let Some(rate) = self.pace.rate {
             self.outbox
@@ -430,10 +437,7 @@ impl Machine for Arq {
             Input::LeastRate(rate) => self.path.rate(now, rate),
             Input::Path(news) => self.path_news(now, news),
             Input::Memory(bytes) => {
-                self.shares = Shares::new(bytes, self.config.queue);
-                self.outbox.set_shares(self.shares);
-                self.outbox.resume();
-                self.inbox.set_most(self.shares.incoming);
+                self.set_shares(Shares::new(bytes, self.config.queue));
             }
         }
     }

@@ -248,19 +248,19 @@ impl BriefSender {
     pub(crate) fn renew(&mut self, now: Instant, received: &RangeSet) {
         self.repairs.clear();
         for packet in self.base..self.base + self.outstanding.len() as u64 {
+            let is_unfinished = self.unfinished == Some(packet);
             let Some(entry) = self.entry(packet) else {
                 continue;
             };
             entry.lost.clear();
             entry.confirmed.clear();
             let (whole, attempt) = (0..entry.len(), entry.attempt);
+            if is_unfinished {
+                entry.unsent = 0;
+            }
             if received.contains(packet) {
                 self.forget(packet);
-            } else if self.unfinished == Some(packet) {
-                self.entry(packet)
-                    .into_iter()
-                    .for_each(|entry| entry.unsent = 0);
-            } else {
+            } else if !is_unfinished {
                 let failed = self.counts_fades().then_some(attempt);
                 self.lose(now, packet, whole, failed);
             }

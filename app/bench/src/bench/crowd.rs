@@ -5,7 +5,7 @@ mod neighbour;
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,6 @@ use neighbour::{Neighbour, Requests};
 use rig::{Crowd, End, Namespace, Process};
 use serde::Serialize;
 
-use super::beside::there;
 use super::setting;
 use crate::failure::Failure;
 use crate::soak::alone::Alone;
@@ -158,7 +157,7 @@ impl<'a> Gateway<'a> {
         let [state, copy] = ["state", "copy"].map(|name| self.folder.join(name));
         let mut copying = Command::new("cp");
         copying.arg("-r").args([&state, &copy]);
-        there(&self.host, || copying.status())?;
+        rig::run(&mut copying, None)?;
         let beside = |state: &Path| {
             thread::scope(|scope| {
                 let changing = scope.spawn(|| self.change(state, changes));
@@ -227,7 +226,7 @@ fn measure(program: &Path, folder: &Path, options: &Options) -> Result<Row, Fail
     })
 }
 
-/// Runs a command of the program to its end; returns its standard output.
+/// Runs a command of the program with that state to its end; returns its standard output.
 fn command(
     program: &Path,
     host: &Namespace,
@@ -236,11 +235,5 @@ fn command(
 ) -> Result<String, Failure> {
     let mut command = Command::new(program);
     command.args(arguments).arg("--state").arg(state);
-    let output = there(host, || command.stdin(Stdio::null()).output())?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let words = String::from_utf8_lossy(&output.stderr);
-    let what = arguments.first().copied().unwrap_or_default();
-    Err(Failure::Found(format!("`lasthop {what}` failed: {words}")))
+    Ok(rig::run(&mut command, Some(host))?)
 }

@@ -5,7 +5,6 @@ use units::Instant;
 use super::{Arq, Diagnosis};
 use crate::acknowledge::Acknowledger;
 use crate::inbox::Inbox;
-use crate::limits::{MEMORY_LEAST, Shares};
 use crate::outbox::Outbox;
 use crate::pace::{Pace, Timers};
 use crate::round_trip::RoundTrip;
@@ -29,15 +28,16 @@ impl Arq {
     }
 
     /// Returns an end that goes on with the flows of another one. Nothing is sent again before
-    /// [`renew`](Self::renew).
+    /// [`renew`](Self::renew). The limits on brief packets and on packets a second stay those of the other end.
     pub fn from_transfer(config: Config, transfer: Transfer) -> Self {
-        let memory = config.memory.max(MEMORY_LEAST);
-        let shares = Shares::new(config.lease.unwrap_or(memory), config.queue);
-        let mut arq = Self::new(config);
-        arq.outbox = transfer.outbox;
-        arq.outbox.set_shares(shares);
-        arq.inbox = transfer.inbox;
-        arq.inbox.set_most(shares.incoming);
+        let new = Self::new(config);
+        let shares = new.shares;
+        let mut arq = Self {
+            outbox: transfer.outbox,
+            inbox: transfer.inbox,
+            ..new
+        };
+        arq.set_shares(shares);
         arq
     }
 

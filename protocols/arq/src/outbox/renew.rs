@@ -19,14 +19,16 @@ impl Outbox {
             let change = |flow: &mut Flow| {
                 let stream = flow.stream.as_mut()?;
                 let span = stream.span();
+                if report.finished.contains(stream.number) {
+                    return Some((span, true));
+                }
                 stream.renew(report.of_stream(stream.number).unwrap_or(&nothing));
                 flow.ending = flow.ending.map(|_| Ending::Due);
-                Some((stream.number, span - stream.span()))
+                Some((span - stream.span(), false))
             };
-            if let Some((number, freed)) = self.table.change(slot, change).flatten() {
+            if let Some((freed, has_ended)) = self.table.change(slot, change).flatten() {
                 self.span -= freed;
-                if report.finished.contains(number) {
-                    self.span -= self.span_of(slot);
+                if has_ended {
                     self.remove(slot);
                 }
             }
@@ -36,11 +38,6 @@ impl Outbox {
             }
         }
         Ok(())
-    }
-
-    fn span_of(&self, slot: usize) -> u64 {
-        let stream = self.table.get(slot).and_then(|flow| flow.stream.as_ref());
-        stream.map_or(0, |stream| stream.span())
     }
 
     /// Refuses a report that contradicts what was confirmed.
