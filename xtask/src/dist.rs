@@ -13,7 +13,7 @@ const MANUAL: &str = "manual";
 /// Profile of the program in the workspace's manifest.
 pub(crate) const PROFILE: &str = "dist";
 /// Largest size of the program, in bytes. It may grow only with a feature that is worth its bytes.
-const MOST_BYTES: u64 = 12_000_000;
+const MOST_BYTES: u64 = 10_000_000;
 /// Files of the archive besides the program and the manual.
 const FILES: [&str; 7] = [
     "README.md",

@@ -2,10 +2,14 @@
 
 use std::net::IpAddr;
 
+use edges::bearer::Bearer;
+use edges::tun::TunDevice;
 use hosts::{Host, Input, Output, SplitStatus, Summary, TapConfig, Tapped};
 use machine::Machine;
 use serde::Serialize;
 use units::{Bytes, Instant};
+
+use crate::event_loop::{EventLoop, RuntimeError, Stopped};
 
 /// A machine between a packet device and a bearer, with a status. Daemons run [`Host`].
 pub trait DrivenHost: Machine<Input = Input, Output = Output> {
@@ -42,6 +46,16 @@ pub trait DrivenHost: Machine<Input = Input, Output = Output> {
     fn peer_at(&self, _address: IpAddr) -> Option<&str> {
         None
     }
+}
+
+/// Runs the loop of a daemon, as [`EventLoop::run`] does.
+///
+/// It makes the loop machine code of this crate, which is compiled for speed; the program that calls it is compiled for
+/// size.
+pub fn run_daemon(
+    event_loop: &mut EventLoop<Host, TunDevice, Bearer>,
+) -> Result<Stopped, RuntimeError> {
+    event_loop.run()
 }
 
 impl DrivenHost for Host {

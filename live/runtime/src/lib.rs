@@ -35,7 +35,7 @@ pub use event_loop::{
     Stopped, Summary,
 };
 pub use finder::{Errand, Finder};
-pub use host::DrivenHost;
+pub use host::{DrivenHost, run_daemon};
 pub use outbox::Outbox;
 pub use ports::Ports;
 pub use reloader::{Ended, KeyClaim, Reloaded, Reloader};

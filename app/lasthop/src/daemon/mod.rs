@@ -28,7 +28,7 @@ use runtime::control::Control;
 use runtime::replay::{Draws, Recorder};
 use runtime::signals::{self, Announcer, Audience, Publisher};
 use runtime::supervisor::Supervisor;
-use runtime::{DrivenHost, EventLoop, Ports};
+use runtime::{DrivenHost, EventLoop, Ports, RuntimeError, Stopped};
 use session::Entropy;
 use wire::address::HopAddress;
 
@@ -187,10 +187,11 @@ fn run_host(
     keeper: Keeper,
 ) -> Result<(), Failure> {
     let Some(twin) = twin else {
-        return drive(name, told(host, first), ports, keeper).map(drop);
+        let run = runtime::run_daemon;
+        return drive(name, told(host, first), ports, keeper, run).map(drop);
     };
     let host = told(Recorder::new(host), first);
-    twin.compare(&drive(name, host, ports, keeper)?)
+    twin.compare(&drive(name, host, ports, keeper, EventLoop::run)?)
 }
 
 fn names_of(peers: &[hosts::Peer]) -> Vec<String> {
@@ -252,11 +253,12 @@ fn drive<H: DrivenHost>(
     host: H,
     ports: Ports<TunDevice, Bearer>,
     keeper: Keeper,
+    run: fn(&mut EventLoop<H, TunDevice, Bearer>) -> Result<Stopped, RuntimeError>,
 ) -> Result<H, Failure> {
     let mut event_loop = EventLoop::new(host, ports).map_err(Failure::setting)?;
     let memory = event_loop.memory_most();
     tracing::info!("{name} takes at most {memory} of memory");
-    let stopped = event_loop.run();
+    let stopped = run(&mut event_loop);
     // The system is restored before the reason why the loop ended is reported.
     let undone = keeper.undo();
     let stopped = stopped.map_err(Failure::broken)?;
