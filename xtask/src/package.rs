@@ -19,7 +19,7 @@ const UNIT: &str = "test.service";
 /// Release of Debian, and the packages of it that the tests need.
 const SUITE: &str = "bookworm";
 const PACKAGES_OF_DEBIAN: &str =
-    "systemd-sysv,dbus,nftables,iproute2,iputils-ping,man-db,bash-completion,passwd,procps";
+    "systemd-sysv,systemd-resolved,dbus,nftables,iproute2,iputils-ping,man-db,bash-completion,passwd,procps";
 /// Programs that make and boot it, with their packages.
 const TOOLS: [[&str; 2]; 2] = [
     ["mmdebstrap", "mmdebstrap"],

@@ -53,6 +53,12 @@ pub enum ResolverError {
          /etc/netns/NAME/resolv.conf"
     )]
     Foreign,
+    /// The files of this process are those of a service.
+    #[error(
+        "a service may not change /etc/resolv.conf, and this host has no program that it could ask; install \
+         systemd-resolved or resolvconf"
+    )]
+    Sandbox,
     /// The record of the change cannot be kept.
     #[error("cannot keep the record {}: {source}", path.display())]
     Record {
@@ -85,6 +91,9 @@ pub enum ResolverError {
 enum Surroundings {
     /// It is in the first network, and its files and services are those of that network.
     Host,
+    /// It is in the first network, and has mounts of its own, as services of systemd do. Others would not see a file that
+    /// it mounts, and it may not see one that they put in the place of `/etc/resolv.conf`.
+    Sandbox,
     /// It is in another network, which has a `/etc/resolv.conf` of its own, as with `ip netns exec`.
     Own,
     /// It is in another network, or in one that is not known to be the first, and the file may be that of the first.
@@ -92,23 +101,23 @@ enum Surroundings {
 }
 
 impl Surroundings {
-    /// Finds it out, for a process that reads the file `target`. Where the first process may not be looked at, nothing
-    /// is known.
+    /// Finds it out, for a process that reads the file `target`.
     fn look(target: Option<&Path>) -> io::Result<Self> {
-        let identity = |path: &str| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
-        let is_first = |what: &str| {
-            let first = identity(&format!("/proc/1/{what}"));
-            first.is_some() && first == identity(&format!("/proc/thread-self/{what}"))
-        };
-        if is_first("ns/net") {
-            return Ok(Self::Host);
+        let shares_mounts = shares_mounts_with_first();
+        if shares_network_with_first() {
+            return Ok(if shares_mounts {
+                Self::Host
+            } else {
+                Self::Sandbox
+            });
         }
-        let Some(target) = target.filter(|_| !is_first("ns/mnt")) else {
+        let Some(target) = target.filter(|_| !shares_mounts) else {
             return Ok(Self::Foreign);
         };
         // Somebody has made this file, or its folder, for this network.
         let folder = target.parent().unwrap_or(target);
         let is_made = file::is_mounted(target)? || file::is_mounted(folder)?;
+        let identity = |path: &str| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
         let is_shared = identity(&format!("/proc/1/root{RESOLV_CONF}")) == identity(RESOLV_CONF);
         Ok(if is_made && !is_shared {
             Self::Own
@@ -116,6 +125,27 @@ impl Surroundings {
             Self::Foreign
         })
     }
+}
+
+/// Returns true if this process is in the network of the first one. The entries of `/proc/PID/net` have other numbers in
+/// each network. Unlike `/proc/PID/ns`, a process may look at them that has fewer capabilities than the first one.
+fn shares_network_with_first() -> bool {
+    let number = |process: &str| {
+        let entry = fs::metadata(format!("/proc/{process}/net/dev"));
+        entry.ok().map(|entry| entry.ino())
+    };
+    let first = number("1");
+    first.is_some() && first == number("thread-self")
+}
+
+/// Returns true if this process sees the mounts of the first one: the system numbers each mount of each namespace.
+fn shares_mounts_with_first() -> bool {
+    let root = |process: &str| {
+        let mounts = fs::read_to_string(format!("/proc/{process}/mountinfo")).ok()?;
+        mounts.lines().next().map(ToOwned::to_owned)
+    };
+    let first = root("1");
+    first.is_some() && first == root("thread-self")
 }
 
 /// The switch of one daemon.
@@ -128,7 +158,7 @@ pub struct Switch {
 
 impl Switch {
     /// Returns the switch of a daemon with the hop's link `link`, and records in `folder`. The process may drop rights
-    /// after it: only one with all rights may look at the first process, and so see where it is itself.
+    /// after it: only one with all rights may look at the files of the first process.
     ///
     /// # Errors
     /// System errors.
@@ -198,21 +228,21 @@ impl Switch {
             target: target.into(),
         };
         let mut ways = Vec::new();
-        let none = Path::new("");
-        let target = file::target().ok();
-        match self.surroundings {
-            Surroundings::Foreign => return Err(ResolverError::Foreign),
-            Surroundings::Own => {}
-            Surroundings::Host => {
-                ways.extend(program::has_resolved().then(|| record(Way::Resolved, none)));
-                ways.extend(program::has_resolvconf().then(|| record(Way::Resolvconf, none)));
-            }
+        if let Surroundings::Host | Surroundings::Sandbox = self.surroundings {
+            let none = Path::new("");
+            ways.extend(program::has_resolved().then(|| record(Way::Resolved, none)));
+            ways.extend(program::has_resolvconf().then(|| record(Way::Resolvconf, none)));
         }
-        if let Some(target) = target {
-            if !file::is_mounted(&target)? {
-                ways.push(record(Way::Mount, &target));
+        match (self.surroundings, file::target()) {
+            (Surroundings::Foreign, _) => return Err(ResolverError::Foreign),
+            (Surroundings::Host | Surroundings::Own, Ok(target)) => {
+                if !file::is_mounted(&target)? {
+                    ways.push(record(Way::Mount, &target));
+                }
+                ways.push(record(Way::File, &target));
             }
-            ways.push(record(Way::File, &target));
+            (Surroundings::Sandbox, _) if ways.is_empty() => return Err(ResolverError::Sandbox),
+            _ => {}
         }
         Ok(ways)
     }

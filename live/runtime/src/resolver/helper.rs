@@ -15,6 +15,8 @@ use std::process::{Child, Command, Stdio};
 use edges::resolver::{Switch, Way, beside};
 use edges::signals::{Signals, protect_memory};
 use hosts::Resolvers;
+use rustix::fs::Mode;
+use rustix::process::umask;
 use serde::{Deserialize, Serialize};
 
 use crate::privileges::keep_files_and_mounts;
@@ -138,6 +140,8 @@ impl ResolverHelper {
 /// System errors, and a resolver that could not be taken back.
 pub fn serve_resolver(stream: UnixStream) -> io::Result<()> {
     protect_memory()?;
+    // All programs read what sets the resolver, whatever is kept from others in the daemon's files.
+    umask(Mode::from_raw_mode(0o022));
     let mut lines = BufReader::new(stream.try_clone()?).lines();
     let mut stream = stream;
     let charge: ResolverCharge = match lines.next().transpose()? {
