@@ -18,8 +18,8 @@ const TESTS: &str = "packaging/debian/test";
 const UNIT: &str = "test.service";
 /// Release of Debian, and the packages of it that the tests need.
 const SUITE: &str = "bookworm";
-const PACKAGES_OF_DEBIAN: &str =
-    "systemd-sysv,systemd-resolved,dbus,nftables,iproute2,iputils-ping,man-db,bash-completion,passwd,procps";
+const PACKAGES_OF_DEBIAN: &str = "systemd-sysv,systemd-resolved,dbus,nftables,iproute2,iputils-ping,man-db,\
+     bash-completion,passwd,procps";
 /// Programs that make and boot it, with their packages.
 const TOOLS: [[&str; 2]; 2] = [
     ["mmdebstrap", "mmdebstrap"],
