@@ -3,8 +3,8 @@
 mod admission;
 mod probe;
 mod receive;
-mod renew;
 mod settle;
+mod withdraw;
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use wire::flow::Class;
 use wire::hop::{FRAME_HEADER, FrameWriter};
 use wire::packet::{HEADROOM, PacketBuffer};
 
-pub use renew::Transfer;
+pub use withdraw::Withdrawn;
 
 use crate::acknowledge::Acknowledger;
 use crate::cause::LossClassifier;

@@ -243,28 +243,14 @@ impl BriefSender {
         true
     }
 
-    /// Begins anew with the packets that are not in `received`, as whole ones: what was sent of them is lost as in a
-    /// fade.
-    pub(crate) fn renew(&mut self, now: Instant, received: &RangeSet) {
-        self.repairs.clear();
-        for packet in self.base..self.base + self.outstanding.len() as u64 {
-            let is_unfinished = self.unfinished == Some(packet);
-            let Some(entry) = self.entry(packet) else {
-                continue;
-            };
-            entry.lost.clear();
-            entry.confirmed.clear();
-            let (whole, attempt) = (0..entry.len(), entry.attempt);
-            if is_unfinished {
-                entry.unsent = 0;
-            }
-            if received.contains(packet) {
-                self.forget(packet);
-            } else if !is_unfinished {
-                let failed = self.counts_fades().then_some(attempt);
-                self.lose(now, packet, whole, failed);
-            }
-        }
+    /// Returns the packets that are not in `received`.
+    pub(crate) fn withdraw(&mut self, received: &RangeSet) -> impl Iterator<Item = Packet> {
+        let numbers = self.base..;
+        let packets = std::mem::take(&mut self.outstanding).into_iter();
+        let left = numbers
+            .zip(packets)
+            .filter(|(number, _)| !received.contains(*number));
+        left.filter_map(|(_, outstanding)| Some(outstanding?.packet))
     }
 
     fn forget(&mut self, packet: u64) {

@@ -8,7 +8,7 @@ use wire::packet::{Packet, PacketBuffer};
 
 use crate::limits::PART;
 use crate::receiver::{Refused, Room, StreamReceiver, longest_packet};
-use crate::report::{Report, StreamReport};
+use crate::report::Report;
 use crate::seen::SeenPackets;
 use crate::turn::Turn;
 
@@ -330,14 +330,27 @@ impl Inbox {
         self.changed(flow, before);
     }
 
-    /// Returns what has been received.
-    pub(crate) fn report(&self) -> Report {
-        let streams = self.streams.iter().map(|(number, stream)| StreamReport {
-            number: *number,
-            received: stream.received(),
-        });
+    /// Delivers all packets that wait for their turn, and returns what has been delivered then.
+    pub(crate) fn report(&mut self, deliver: &mut impl FnMut(Packet)) -> Report {
+        for packet in self.ready.drain(..) {
+            self.memory -= packet.capacity() + PART;
+            deliver(packet);
+        }
+        self.waiting.clear();
+        let numbers: Vec<u64> = self.streams.keys().copied().collect();
+        for number in numbers {
+            let Some(stream) = self.streams.get_mut(&number) else {
+                continue;
+            };
+            let before = (stream.held_bytes, stream.memory());
+            stream.release_all(deliver);
+            self.changed(number, before);
+        }
+        let streams = self.streams.iter();
         Report {
-            streams: streams.collect(),
+            streams: streams
+                .map(|(number, stream)| (*number, stream.delivered()))
+                .collect(),
             finished: self.finished.clone(),
             brief: self.seen.ranges(),
         }

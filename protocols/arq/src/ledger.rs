@@ -141,15 +141,6 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Forgets all transmissions, and numbers the next ones from 0. Totals go on.
-    pub(crate) fn renew(&mut self) {
-        *self = Self {
-            sent_total: self.sent_total,
-            lost_bytes: self.lost_bytes,
-            ..Self::default()
-        };
-    }
-
     /// Returns the number of the next transmission.
     pub(crate) fn next_number(&self) -> u64 {
         self.base + self.entries.len() as u64

@@ -46,7 +46,7 @@ mod table;
 mod turn;
 mod watch;
 
-pub use arq::{Arq, Transfer};
+pub use arq::{Arq, Withdrawn};
 pub use brief::Tries;
 pub use cause::{Departure, LossCause, LossClassifier, LossCounts};
 pub use flow::COMMON_FLOW;

@@ -1,7 +1,7 @@
 //! The sending side of one end: flows, their turns, and retransmissions.
 
 mod admission;
-mod renew;
+mod withdraw;
 mod write;
 
 use std::ops::Range;

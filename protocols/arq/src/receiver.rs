@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use units::RangeSet;
 use wire::hop::{PACKET_MAX, RecordReader};
 use wire::packet::{Packet, PacketBuffer};
 
 use crate::limits::PART;
+use crate::report::Delivered;
 use crate::turn::Turn;
 
 /// Returns the bytes of a buffer for the longest packet.
@@ -142,14 +142,24 @@ impl StreamReceiver {
         any
     }
 
-    /// Returns the offsets of the bytes that have come. Of a stream that cannot be read no more are wanted.
-    pub(crate) fn received(&self) -> RangeSet {
-        let mut received = RangeSet::default();
-        received.insert(0..if self.broken { u64::MAX } else { self.read });
-        for (start, part) in &self.held {
-            received.insert(*start..start + part.len() as u64);
+    /// Releases all that has nothing missing before it, whatever the turn allows.
+    pub(crate) fn release_all(&mut self, deliver: &mut impl FnMut(Packet)) {
+        let room = Room {
+            whole: usize::MAX / 2,
+            parts: 0,
+        };
+        while self.has_more() {
+            self.release(room, &mut Turn::new(None), deliver);
         }
-        received
+        self.waits = false;
+    }
+
+    /// Returns what has been delivered. Of a stream that cannot be read no more is wanted.
+    pub(crate) fn delivered(&self) -> Delivered {
+        Delivered {
+            read: if self.broken { u64::MAX } else { self.read },
+            ahead: self.reader.released() as u32,
+        }
     }
 
     /// Returns true if held data has nothing missing before it.

@@ -8,6 +8,7 @@ use wire::hop::{RecordHead, RecordWriter};
 use wire::packet::Packet;
 
 use crate::held::HeldData;
+use crate::report::{Delivered, ReportError};
 
 /// One packet in the stream.
 #[derive(Debug)]
@@ -227,20 +228,26 @@ impl StreamSender {
             .insert_except(start..range.end.max(start), &self.islands);
     }
 
-    /// Returns true if `received` has all that is confirmed.
-    pub(crate) fn agrees_with(&self, received: &RangeSet) -> bool {
-        let below = 0..self.confirmed;
-        (below.is_empty() || received.covers(&below))
-            && self.islands.iter().all(|island| received.covers(&island))
-    }
-
-    /// Begins anew with an end that has `received`: what it lacks of that which was sent is lost.
-    pub(crate) fn renew(&mut self, received: &RangeSet) {
-        for range in received.within(&(0..self.sent)) {
-            self.confirm(range);
+    /// Returns the packets that are not delivered; of the first one, what is left of it.
+    ///
+    /// # Errors
+    /// If an earlier packet is missing.
+    pub(crate) fn withdraw(mut self, delivered: Delivered) -> Result<Vec<Packet>, ReportError> {
+        let first = self.records.front().map_or(self.end, |record| record.start);
+        if delivered.read < first {
+            return Err(ReportError::Lacks(self.number));
         }
-        self.doubted.clear();
-        self.lose(self.confirmed..self.sent);
+        self.records.retain(|record| record.end() > delivered.read);
+        let mut packets: Vec<_> = self
+            .records
+            .into_iter()
+            .map(|record| record.packet)
+            .collect();
+        if let Some(begun) = packets.first_mut() {
+            let left = begun.len().saturating_sub(delivered.ahead as usize);
+            while begun.len() > left && begun.drop_first_segment() {}
+        }
+        Ok(packets)
     }
 
     /// Records that `range`, presumed lost before, was lost: the parts not sent again since are due for

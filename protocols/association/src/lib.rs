@@ -18,12 +18,13 @@ mod status;
 mod streams;
 mod tcp;
 mod vocabulary;
+mod withdraw;
 
 use std::collections::VecDeque;
 
 use air::{Air, Grant};
 use arq::{Arq, COMMON_FLOW, Config, StallGuard};
-pub use arq::{LinkEvent, PathNews};
+pub use arq::{LinkEvent, PathNews, Report, ReportError};
 pub use flows::FlowLimits;
 use flows::{KnownFlows, Side};
 use machine::{ConfigError, Machine};
@@ -198,8 +199,7 @@ impl Association {
         }
     }
 
-    /// Returns the bytes of memory held for the other end, and their limit: [`Config::memory`], and the limits of
-    /// snoop and streams if they are used.
+    /// Returns the bytes of memory held for the other end, and their limit, with that of snoop and of streams.
     pub fn memory(&self) -> (Bytes, Bytes) {
         let (cached, cache) = self.tcp.memory();
         let tables = self.marks.memory() + self.flows.memory() + self.air.memory();

@@ -118,7 +118,11 @@ impl Arq {
     }
 }
 
-fn deliver(packet: Packet, outputs: &mut VecDeque<Output>, received: &mut crate::ReceivedStats) {
+pub(super) fn deliver(
+    packet: Packet,
+    outputs: &mut VecDeque<Output>,
+    received: &mut crate::ReceivedStats,
+) {
     received.packets += 1;
     received.bytes += packet.len() as u64;
     outputs.push_back(Output::Packet(packet));

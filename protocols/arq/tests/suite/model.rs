@@ -95,17 +95,33 @@ impl World {
         self.input(from, Input::Packet { packet, key, class });
     }
 
-    /// One end goes on elsewhere: what was in flight is lost, and each end begins with what the other has.
-    fn move_end(&mut self, moved: usize) {
+    /// Both ends begin anew: what is in flight is lost, and what neither has delivered goes on.
+    fn move_on(&mut self) {
         self.clock.clear();
-        let former = std::mem::replace(&mut self.ends[moved], Arq::new(self.config.clone()));
-        self.ends[moved] = Arq::from_transfer(self.config.clone(), former.into_transfer());
-        let reports = [1, 0].map(|other: usize| self.ends[other].report());
-        for (end, report) in reports.iter().enumerate() {
-            self.ends[end]
-                .renew(self.clock.now, report)
+        let reports = [0, 1].map(|end: usize| {
+            let report = self.ends[end].report();
+            self.pass_on(end);
+            report
+        });
+        let new = [&self.config, &self.config].map(|config| Arq::new(config.clone()));
+        let former = std::mem::replace(&mut self.ends, new);
+        for ((end, former), other) in former.into_iter().enumerate().zip([1, 0]) {
+            let withdrawn = former
+                .withdraw(&reports[other])
                 .expect("a report that fits");
-            self.pump(end);
+            for packet in withdrawn.packets {
+                let (flow, place) = name(&packet);
+                let is_brief = self.expected[other].brief.contains_key(&(flow, place));
+                let (class, protocol) = match is_brief {
+                    false => (Class::Held, Protocol::TCP),
+                    true => (Class::Brief, Protocol::UDP),
+                };
+                let key = FlowKey {
+                    protocol,
+                    ..key(flow)
+                };
+                self.input(end, Input::Packet { packet, key, class });
+            }
         }
     }
 
@@ -117,16 +133,7 @@ impl World {
     /// Grants the air while it is free, and carries out what comes out.
     fn pump(&mut self, end: usize) {
         loop {
-            while let Some(output) = self.ends[end].poll_output() {
-                match output {
-                    Output::Frame { frame, .. } => self.launch(end, &frame),
-                    Output::Packet(packet) => self.released(end, &packet),
-                    Output::Transport(..)
-                    | Output::Event(_)
-                    | Output::Sample(_)
-                    | Output::Silence => {}
-                }
-            }
+            self.pass_on(end);
             if self.free_at[end] > self.clock.now || !self.ends[end].wants_air(self.clock.now) {
                 return;
             }
@@ -139,6 +146,17 @@ impl World {
             }
             if self.free_at[end] == before {
                 return;
+            }
+        }
+    }
+
+    /// Carries out what comes out of an end.
+    fn pass_on(&mut self, end: usize) {
+        while let Some(output) = self.ends[end].poll_output() {
+            match output {
+                Output::Frame { frame, .. } => self.launch(end, &frame),
+                Output::Packet(packet) => self.released(end, &packet),
+                Output::Transport(..) | Output::Event(_) | Output::Sample(_) | Output::Silence => {}
             }
         }
     }
@@ -217,7 +235,7 @@ fn run(tape: Vec<u8>) {
         };
         world.queue(choice);
         if choice % 29 == 0 {
-            world.move_end(usize::from(choice & 1));
+            world.move_on();
         }
         if choice % 5 == 0 {
             world.run(Duration::from_millis(u64::from(choice)));

@@ -42,6 +42,8 @@ struct Body {
     segment_size: u16,
     checksum: Checksum,
     missing: usize,
+    /// Bytes of its data that were released before.
+    released: usize,
     /// Its headers, if whole segments may be released before the rest has arrived.
     splittable: Option<Headers>,
 }
@@ -119,6 +121,7 @@ impl RecordReader {
         now.set_flags(headers.flags() & !FIN_PSH);
         headers.set_flags(headers.flags() & !CWR);
         headers.set_sequence(headers.sequence().wrapping_add(whole as u32));
+        body.released += whole;
         let segments = (whole / size) as u16;
         headers.set_identification(headers.identification().wrapping_add(segments));
         later.extend(headers.as_bytes());
@@ -131,6 +134,11 @@ impl RecordReader {
     /// Returns the number of bytes that the packet being assembled still lacks; zero between packets.
     pub fn missing(&self) -> usize {
         self.body.as_ref().map_or(0, |body| body.missing)
+    }
+
+    /// Returns the number of bytes of data that [`flush`](Self::flush) has released of the packet being assembled.
+    pub fn released(&self) -> usize {
+        self.body.as_ref().map_or(0, |body| body.released)
     }
 
     /// Returns the heap memory in use, in bytes: a packet that is being assembled, and an incomplete head.
@@ -232,6 +240,7 @@ impl RecordReader {
             segment_size,
             checksum,
             missing,
+            released: 0,
             splittable: None,
         });
         Ok(Some(()))
@@ -259,6 +268,7 @@ impl RecordReader {
             },
             checksum: Checksum::Partial,
             missing,
+            released: 0,
             splittable: Some(headers),
         });
         Ok(Some(()))

@@ -118,7 +118,7 @@ pub(crate) fn super_packet(sequence: u32, segments: usize, ipv6: bool) -> Packet
 }
 
 /// The sequence number and the payload of a released packet, which must be valid.
-fn segment(packet: &Packet) -> (u32, Vec<u8>) {
+pub(crate) fn segment(packet: &Packet) -> (u32, Vec<u8>) {
     let parsed = packet.ip().expect("a valid packet");
     let bytes = parsed.payload();
     let sequence = u32::from_be_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);

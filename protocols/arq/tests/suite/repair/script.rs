@@ -224,7 +224,7 @@ impl Script {
         self.drain();
     }
 
-    fn drain(&mut self) {
+    pub(crate) fn drain(&mut self) {
         while let Some(output) = self.arq.poll_output() {
             match output {
                 Output::Frame { frame, ecn } => {

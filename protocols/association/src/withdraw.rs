@@ -1,0 +1,26 @@
+//! The end of an association whose packets go on by another one.
+
+use arq::{Report, ReportError};
+use units::Instant;
+use wire::packet::Packet;
+
+use crate::Association;
+
+impl Association {
+    /// Delivers all packets that wait for their turn, and returns what has been delivered then. No frame that arrives
+    /// later may be passed on: the other end withdraws what the report lacks.
+    pub fn report(&mut self, now: Instant) -> Report {
+        let report = self.arq.report();
+        self.drain(now);
+        report
+    }
+
+    /// Ends the association; returns the packets that the other end has not delivered, each flow's in their order.
+    /// Packets without repair that are on their way are not among them, nor is what streams have.
+    ///
+    /// # Errors
+    /// If the other end has lost what it had confirmed.
+    pub fn withdraw(self, report: &Report) -> Result<Vec<Packet>, ReportError> {
+        Ok(self.arq.withdraw(report)?.packets)
+    }
+}
