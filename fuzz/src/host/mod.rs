@@ -13,7 +13,8 @@ use std::net::IpAddr;
 
 use association::{Profile, TcpMethod};
 use hosts::{
-    Caps, Config, Host, Input, Output, PathReport, Peer, ResolverTerms, Role, SplitTerms, TcpTerms,
+    Caps, Config, Host, Input, Output, PathReport, Peer, ResolverTerms, Role, SitePart, SplitTerms,
+    TcpTerms,
 };
 use machine::{Machine, earlier};
 use split::{End, Mobile, Scope};
@@ -110,6 +111,7 @@ fn config(role: Role, setting: u8, behaviour: u8) -> Config {
         resolver: ResolverTerms::Silent,
         tls_port: None,
         may_claim: false,
+        site: SitePart::Alone,
         weight: 1,
     };
     let splits = split != SplitTerms::Never;

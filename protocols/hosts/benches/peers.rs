@@ -8,8 +8,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use divan::{AllocProfiler, Bencher, counter::ItemsCount};
 use hosts::{
-    BearerMtu, Caps, Config, Host, Input, Output, Peer, ResolverTerms, Role, SplitTerms, TcpMethod,
-    TcpTerms,
+    BearerMtu, Caps, Config, Host, Input, Output, Peer, ResolverTerms, Role, SitePart, SplitTerms,
+    TcpMethod, TcpTerms,
 };
 use machine::{Deadlines, Machine, RandomStream};
 use session::{COOKIE_REPLY_BYTES, INITIATION_BYTES, PrivateKey};
@@ -66,6 +66,7 @@ fn peer(index: usize) -> Peer {
         resolver: ResolverTerms::Silent,
         tls_port: None,
         may_claim: false,
+        site: SitePart::Alone,
         weight: 1,
     }
 }

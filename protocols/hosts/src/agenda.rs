@@ -29,6 +29,8 @@ pub(crate) struct PeerDeadlines {
     pub(crate) answers: Deadlines<usize>,
     /// Time of the next step of each peer's ways.
     pub(crate) ways: Deadlines<usize>,
+    /// Time from which nothing is waited for any more before a mobile host goes on at another gateway.
+    pub(crate) site: Deadlines<usize>,
     /// The present round of those that act.
     pub(crate) round: Round,
     /// Kept for its storage.
@@ -70,6 +72,7 @@ impl PeerDeadlines {
             &mut self.challenges,
             &mut self.answers,
             &mut self.ways,
+            &mut self.site,
         ] {
             deadlines.clear(index);
         }

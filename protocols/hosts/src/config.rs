@@ -7,7 +7,7 @@ use session::{PresharedKey, PrivateKey, PublicKey};
 use units::{BitRate, Bytes};
 use wire::address::HopAddress;
 
-use crate::{BearerMtu, Caps, ResolverTerms, SplitTerms, StreamLimits, TcpTerms};
+use crate::{BearerMtu, Caps, ResolverTerms, SitePart, SplitTerms, StreamLimits, TcpTerms};
 use crate::{TcpMethod, caps, leases};
 
 /// End of the hop that a host stands at.
@@ -94,6 +94,8 @@ pub struct Peer {
     pub caps: Caps,
     /// True if it may replace its key by another one ([`Output::Claim`](crate::Output::Claim)).
     pub may_claim: bool,
+    /// Its place in the site of this host.
+    pub site: SitePart,
     /// Its weight among the peers that share an air: twice the weight gives twice the share, if shares are given.
     pub weight: u16,
 }

@@ -76,6 +76,13 @@ pub enum EventKind {
         /// Time that the hand-off took.
         lasted: Duration,
     },
+    /// The peer, a gateway of the site, serves this mobile host from now on.
+    Attached {
+        /// Time that the attachment took.
+        lasted: Duration,
+    },
+    /// The peer, a gateway of the site, did not answer in time, and the former one goes on to serve this mobile host.
+    NotAttached,
     /// The peer, a mobile host, has a new address.
     Moved {
         /// The new address.
@@ -149,6 +156,8 @@ impl EventKind {
             Self::FadeEnded { .. } => "fade-ended",
             Self::HandoffBegan => "handoff-began",
             Self::HandoffEnded { .. } => "handoff-ended",
+            Self::Attached { .. } => "attached",
+            Self::NotAttached => "not-attached",
             Self::Moved { .. } => "moved",
             Self::FellBack { .. } => "fell-back",
             Self::Returned { .. } => "returned",
@@ -182,6 +191,8 @@ impl EventKind {
             | Self::ClaimRefused { .. }
             | Self::FormerKeyUsed
             | Self::StampRefused { .. }
+            | Self::Attached { .. }
+            | Self::NotAttached
             | Self::Moved { .. }
             | Self::FellBack { .. }
             | Self::Returned { .. }
@@ -227,6 +238,10 @@ impl fmt::Display for Event {
             EventKind::HandoffBegan => write!(formatter, "the network of this host is changing"),
             EventKind::HandoffEnded { lasted } => {
                 write!(formatter, "in reach after a change that took {lasted}")
+            }
+            EventKind::Attached { lasted } => write!(formatter, "serves this host, after {lasted}"),
+            EventKind::NotAttached => {
+                formatter.write_str("does not answer; the former gateway stays")
             }
             EventKind::Moved { to } => write!(formatter, "moved to {to}"),
             EventKind::FellBack { to, silent } => formatter.write_str(&fell_back(*to, *silent)),

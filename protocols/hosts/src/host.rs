@@ -1,8 +1,11 @@
 //! The state machine of a host.
 
+mod attachment;
 mod bindings;
 mod claims;
 mod detour;
+mod guest;
+mod home;
 mod keys;
 mod members;
 mod mobile;
@@ -14,6 +17,7 @@ pub(crate) mod round;
 mod search;
 mod send;
 mod sharing;
+mod site;
 mod streams;
 mod troubles;
 mod validation;
@@ -87,6 +91,8 @@ pub struct Host {
     pub(crate) outputs: Outputs,
     pub(crate) counts: Counts,
     pub(crate) mobile: MobileSide,
+    /// True if it has been in a site of several gateways.
+    pub(crate) is_in_site: bool,
 }
 
 /// Numbers for the status; see [`Status`](crate::Status).
@@ -141,6 +147,7 @@ impl Host {
                 keepalive: config.keepalive.then(Keepalive::new),
                 ..MobileSide::default()
             },
+            is_in_site: false,
         };
         for peer in config.peers {
             let name = peer.name.clone();
@@ -162,11 +169,10 @@ impl Host {
         for (_, peer) in self.peers.iter_mut() {
             peer.signs.clues.wall = wall / 1_000_000_000;
         }
-        if self.role == Role::Mobile && !self.mobile.begun {
+        if !self.mobile.begun {
             self.mobile.begun = true;
-            for (_, peer) in self.peers.iter() {
-                // Only a responder or an unknown peer is refused, and these peers are neither.
-                let _ = self.endpoint.connect(now, peer.id);
+            for index in self.peers.indices() {
+                self.connect(now, index);
             }
         }
     }
@@ -182,12 +188,7 @@ impl Host {
             .ip()
             .and_then(|ip| self.routes.owner(ip.destination()));
         match owner {
-            Some(index) => {
-                self.lend(now, index, packet.capacity());
-                let input = association::Input::Packet(packet);
-                self.peers[index].association.handle_input(now, input);
-                self.forward(now, index);
-            }
+            Some(index) => self.send_to_member(now, index, packet),
             None => self.counts.packets_unroutable += 1,
         }
     }
@@ -292,6 +293,7 @@ impl Host {
         }
         self.link(now, index);
         if let session::Event::Established { .. } = event {
+            self.gateway_established(now, index, is_fresh);
             self.begin_inquiry(now, index, features);
             self.claim_again(now);
         }
@@ -316,8 +318,16 @@ impl Host {
             let name = format!("{}/{}", peer.settings.name, peer.streams.life);
             fresh = maker.equip(fresh, profile, &name);
         }
-        peer.association = fresh.after(&mut peer.association);
-        peer.association.revive_connections(now);
+        // The next gateway of a mobile host that moves takes over what the present one knows.
+        let gateway = self.gateway_index().filter(|_| self.role == Role::Mobile);
+        let former = gateway.unwrap_or(index);
+        let fresh = fresh.after(&mut self.peers[former].association);
+        let peer = &mut self.peers[index];
+        peer.association = fresh;
+        peer.is_void = false;
+        if former == index {
+            peer.association.revive_connections(now);
+        }
         if let Some(sharing) = &mut self.sharing {
             // A silence of the former association ends here: none of its frames is acknowledged any more.
             sharing.air.is_heard(now, index);
@@ -377,8 +387,14 @@ impl Host {
 
     /// Passes on a packet that has crossed the hop, if its sender may use its source address.
     fn release(&mut self, now: Instant, index: usize, packet: Packet) {
+        if self.is_gateway(index) {
+            return self.from_gateway(now, index, packet);
+        }
         let owner = packet.ip().and_then(|ip| self.routes.owner(ip.source()));
-        if owner == Some(index) || planted::is(Bug::SourceIsBelieved) {
+        if self.owns(index, owner) || planted::is(Bug::SourceIsBelieved) {
+            let Some(packet) = self.from_guest(now, index, packet) else {
+                return;
+            };
             if !self.split(now, Origin::Hop, &packet) {
                 if self.peers[index].settings.caps.packets.is_some() {
                     self.agenda.round.count(index);
@@ -419,6 +435,7 @@ impl Machine for Host {
             Input::ClaimRefused { of, reason } => self.claim_refused(now, &of, reason),
             Input::Keys(keys) => self.replace_keys(now, *keys),
             Input::NextKey(key) => self.begin_claim(now, *key),
+            Input::MoveTo(gateway) => self.move_to(now, &gateway),
             Input::Memory(total) => {
                 if let Some(leases) = &mut self.leases {
                     leases.set_total(total);
@@ -440,6 +457,8 @@ impl Machine for Host {
         self.inquire(now);
         self.claim(now);
         self.ways_due(now);
+        self.attach_due(now);
+        self.site_due(now);
         if let Some(splitter) = &mut self.splitter
             && splitter.poll_timeout().is_some_and(|due| due <= now)
         {
@@ -465,6 +484,7 @@ impl Machine for Host {
         let own = machine::earlier(own, self.agenda.tries.first());
         let own = machine::earlier(own, self.agenda.challenges.first());
         let own = machine::earlier(own, self.agenda.ways.first());
+        let own = machine::earlier(own, self.agenda.site.first());
         let split = self.splitter.as_ref().and_then(Splitter::poll_timeout);
         let own = machine::earlier(own, split);
         let own = machine::earlier(own, self.agenda.answers.first());

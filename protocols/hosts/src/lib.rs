@@ -25,6 +25,7 @@ mod resolver;
 mod route;
 mod search;
 mod sharing;
+mod site;
 mod status;
 mod streams;
 mod summary;
@@ -48,6 +49,7 @@ use redirector::Chunks;
 pub use resolver::ResolverTerms;
 use session::PublicKey;
 pub use session::{Decline, OwnKeys};
+pub use site::SitePart;
 pub use split::{Cause, Choice, HopCondition, Scope, SplitStatus, SystemEvent, SystemRequest};
 pub use status::{NextKeyStatus, PeerStatus, Status};
 pub use streams::StreamLimits;
@@ -131,6 +133,8 @@ pub enum Input {
     /// The next key of this host, a mobile one. It claims the key at its gateway, and goes on with it once the gateway
     /// has taken it ([`EventKind::OwnKeyReplaced`]).
     NextKey(Box<OwnKeys>),
+    /// This host, a mobile one, is to be served by the gateway of its site with this key.
+    MoveTo(PublicKey),
     /// Most memory for all peers together from now on, if it is limited.
     Memory(Bytes),
     /// This host is about to stop: it notifies its peers and forgets them.

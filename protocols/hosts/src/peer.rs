@@ -13,6 +13,7 @@ use wire::ethernet;
 use crate::presence::Presence;
 use crate::reach::Reach;
 use crate::search::Search;
+use crate::site::{Member, Parts};
 use crate::streams::StreamMaker;
 use crate::verdict::{self, HopState, Limit, Signs, VerdictInputs};
 use crate::{BearerMtu, Caps, Choice, HopCondition, Profile, Role, Scope};
@@ -53,6 +54,12 @@ pub(crate) struct Peer {
     pub(crate) foreign: Foreign,
     pub(crate) streams: Streams,
     pub(crate) keys: KeyState,
+    pub(crate) member: Member,
+    /// True if its association has ended and others go on: its frames are void until there are new keys.
+    pub(crate) is_void: bool,
+    /// Parts of its latest message about who serves a mobile host, and the number of the latest one to it.
+    pub(crate) parts: Parts,
+    pub(crate) messages: u32,
 }
 
 /// State of the replacement of a peer's key, and of this host's.
@@ -109,6 +116,10 @@ impl Peer {
             foreign: Foreign::default(),
             streams: Streams::default(),
             keys: KeyState::default(),
+            member: settings.site.into(),
+            is_void: false,
+            parts: Parts::default(),
+            messages: 0,
             settings,
         }
     }

@@ -102,6 +102,11 @@ impl Endpoint {
         self.identity.wall_clock_at_origin = unix_nanos;
     }
 
+    /// Returns the wall clock: nanoseconds since 1970-01-01 UTC.
+    pub fn wall_clock(&self, now: Instant) -> u64 {
+        self.identity.wall_clock_at_origin + now.as_nanos()
+    }
+
     /// Adds a peer.
     pub fn add_peer(&mut self, config: PeerConfig) -> Result<PeerId, PeerError> {
         if self.identity.has(&config.public_key) {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 
-use hosts::{Caps, Config, Host, Input, Output, Peer, ResolverTerms, Role, StreamLimits};
+use hosts::{Caps, Config, Host, Input, Output, Peer, ResolverTerms, Role, SitePart, StreamLimits};
 use machine::{Machine, RandomStream};
 use session::{Entropy, PrivateKey};
 use sockets::System;
@@ -254,6 +254,7 @@ fn peer(identity: Identity, setting: &Setting, endpoint: Option<HopAddress>) -> 
         resolver: ResolverTerms::Silent,
         tls_port: None,
         may_claim: false,
+        site: SitePart::Alone,
         weight: 1,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hosts::{Caps, ResolverTerms, TcpTerms};
+use hosts::{Caps, ResolverTerms, SitePart, TcpTerms};
 use ipnet::IpNet;
 use session::PublicKey;
 
@@ -33,6 +33,7 @@ pub(super) fn peer(
         resolver: ResolverTerms::Silent,
         tls_port: None,
         may_claim: false,
+        site: SitePart::Alone,
         weight: 1,
     })
 }

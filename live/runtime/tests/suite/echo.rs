@@ -80,6 +80,7 @@ impl Machine for Echo {
             | Input::Revoke(..)
             | Input::Circumstance(..)
             | Input::Memory(_)
+            | Input::MoveTo(_)
             | Input::System(_)
             | Input::Path { .. }
             | Input::PortRefused(_)

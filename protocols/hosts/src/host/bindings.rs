@@ -63,12 +63,11 @@ impl Host {
 
     /// Asks the next question about the binding, if it is due.
     pub(crate) fn keep_binding(&mut self, now: Instant) {
-        // A mobile host has one gateway.
-        let (Some(keepalive), Some((index, peer))) =
-            (&mut self.mobile.keepalive, self.peers.iter().next())
-        else {
+        let gateway = self.gateway_index();
+        let (Some(keepalive), Some(index)) = (&mut self.mobile.keepalive, gateway) else {
             return;
         };
+        let peer = &self.peers[index];
         let to = peer.endpoint.filter(|at| matches!(at, HopAddress::Udp(_)));
         let can_ask = peer.presence.is_linked() && !peer.reach.is_shut();
         keepalive.set_on(now, to.is_some() && can_ask && self.mobile.is_answered);

@@ -10,13 +10,12 @@ impl Host {
     /// Announces a turn of new flows to the other way, if one is due.
     pub(crate) fn choose_way(&mut self, now: Instant) {
         let begun = self.mobile.begun;
-        let Some(detour) = self.mobile.detour.as_mut().filter(|_| begun) else {
+        let gateway = self.gateway_index();
+        let detour = self.mobile.detour.as_mut().filter(|_| begun);
+        let (Some(detour), Some(index)) = (detour, gateway) else {
             return;
         };
-        // A mobile host has one gateway.
-        let Some((index, peer)) = self.peers.iter().next() else {
-            return;
-        };
+        let peer = &self.peers[index];
         let has_address = peer.endpoint.is_some_and(|at| !at.is_group());
         let can_send = peer.presence.is_linked() && has_address && !peer.reach.is_shut();
         let is_up = can_send && !peer.association.is_in_fade();

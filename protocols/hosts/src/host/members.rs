@@ -11,7 +11,7 @@ use crate::leases::Leases;
 use crate::peer::Peer;
 use crate::streams::StreamMaker;
 use crate::terms;
-use crate::{Event, EventKind, Output, Role};
+use crate::{Event, EventKind, Output, Role, SitePart};
 
 /// Reason why a host does not admit a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -76,10 +76,7 @@ impl Host {
         let id = self.endpoint.add_peer(session::PeerConfig {
             public_key: settings.public,
             preshared_key: settings.preshared.clone(),
-            role: match self.role {
-                Role::Mobile => session::Role::Initiator,
-                Role::Gateway => session::Role::Responder,
-            },
+            role: self.session_role(&settings),
             features: settings.tcp.features()
                 | settings.split.features()
                 | settings.resolver.features()
@@ -91,15 +88,38 @@ impl Host {
             let _ = self.endpoint.remove_peer(id);
             return Err(error);
         }
+        self.is_in_site |= settings.site != SitePart::Alone;
         let peer = Peer::new(now, settings, id, &self.bearer);
         self.agenda.note(index, &peer.association);
         self.peers.insert(peer);
         self.occupy(now, index, scope);
         if self.mobile.begun {
-            // Only a mobile host initiates.
-            let _ = self.endpoint.connect(now, id);
+            self.connect(now, index);
         }
         Ok(())
+    }
+
+    /// Returns who begins handshakes with a peer: the mobile host, and of two gateways that with the lower key.
+    fn session_role(&self, settings: &crate::Peer) -> session::Role {
+        let begins = match (self.role, settings.site) {
+            (Role::Gateway, SitePart::Gateway) => {
+                self.endpoint.public_key().bytes() < settings.public.bytes()
+            }
+            (role, _) => role == Role::Mobile,
+        };
+        if begins {
+            session::Role::Initiator
+        } else {
+            session::Role::Responder
+        }
+    }
+
+    /// Begins to connect to a peer, if it is this host that does; a mobile host in a site to one gateway only.
+    pub(super) fn connect(&mut self, now: Instant, index: usize) {
+        if self.role == Role::Gateway || self.gateway_index() == Some(index) {
+            // A responder is refused, which need not connect.
+            let _ = self.endpoint.connect(now, self.peers[index].id);
+        }
     }
 
     /// Takes memory and a place on the air for a new peer.
@@ -134,7 +154,9 @@ impl Host {
     fn occupy(&mut self, now: Instant, index: usize, scope: Option<Scope>) {
         let peer = &mut self.peers[index];
         peer.streams.scope = scope;
-        for (network, length) in &peer.settings.prefixes {
+        let serves = self.role == Role::Gateway || self.gateway_index() == Some(index);
+        let peer = &self.peers[index];
+        for (network, length) in peer.settings.prefixes.iter().filter(|_| serves) {
             self.routes.add(*network, *length, index);
         }
         if let (Some(splitter), Some(scope)) = (&mut self.splitter, scope) {

@@ -6,10 +6,16 @@ use super::claims::NextKey;
 use crate::detour::Detour;
 use crate::keepalive::Keepalive;
 use crate::resolver::Inquiry;
+use crate::site::Attachment;
 
 /// State of a mobile host, which a gateway does not use.
 #[derive(Debug, Default)]
 pub(crate) struct MobileSide {
+    /// Index of the gateway that serves it.
+    pub(crate) gateway: usize,
+    /// Its attachment to another gateway, if that is not complete, and the number of the latest one.
+    pub(crate) attachment: Option<Attachment>,
+    pub(crate) attachments: u64,
     /// True if it has begun to connect.
     pub(crate) begun: bool,
     /// The way of new flows, if it is chosen here.
@@ -30,7 +36,8 @@ impl MobileSide {
         let keepalive = self.keepalive.as_ref().and_then(Keepalive::due);
         let detour = self.detour.as_ref().and_then(Detour::due);
         let claims = self.next_key.as_ref().and_then(|next| next.claims.due());
-        let ways = machine::earlier(keepalive, detour);
+        let attachment = self.attachment.as_ref().and_then(Attachment::acts_at);
+        let ways = machine::earlier(machine::earlier(keepalive, detour), attachment);
         let questions = machine::earlier(self.inquiry.questions.due(), claims);
         machine::earlier(ways, questions)
     }

@@ -2,6 +2,7 @@
 
 use crate::peer::{HandOff, Peer};
 use crate::places::PlaceState;
+use crate::site::Member;
 use crate::{EventKind, Role};
 use association::TcpMethod;
 use machine::Machine;
@@ -114,7 +115,7 @@ impl Host {
         let peer = &mut self.peers[index];
         peer.presence.left(now);
         peer.moving = None;
-        if self.role == Role::Gateway {
+        if self.role == Role::Gateway && !matches!(peer.member, Member::Gateway) {
             peer.endpoint = None;
         }
         let fresh = self

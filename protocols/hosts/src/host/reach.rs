@@ -48,8 +48,10 @@ impl Host {
         let peer = &mut self.peers[index];
         self.agenda.tries.set(index, peer.reach.due());
         let has_address = peer.endpoint.is_some_and(|at| !at.is_group());
-        let linked = peer.presence.is_linked() && !peer.reach.is_shut() && has_address;
-        peer.association
+        let is_reached = peer.presence.is_linked() && !peer.reach.is_shut() && has_address;
+        let linked = is_reached && !peer.is_void && !self.waits_for_attachment(index);
+        self.peers[index]
+            .association
             .handle_input(now, association::Input::Link(linked));
         self.forward(now, index);
     }

@@ -10,6 +10,7 @@ use wire::packet::PacketBuffer;
 
 use super::Host;
 use super::validation::Arrival;
+use crate::site::Parts;
 use crate::tap::Handled;
 use crate::{Output, Role};
 
@@ -45,6 +46,7 @@ impl Host {
         let mut arrival = Arrival::new(from, buffer.len());
         let mut is_data = false;
         let mut message = None;
+        let mut part = None;
         let received = self
             .endpoint
             .handle_datagram_from(now, Some(from), &mut buffer);
@@ -61,6 +63,7 @@ impl Host {
                 is_data = true;
                 arrival.message = PathMessage::parse(plaintext);
                 message = Message::parse(plaintext);
+                part = Parts::has(plaintext).then(|| plaintext.to_vec());
                 Some((peer, plaintext.len()))
             }
             Received::Handshake(peer) => {
@@ -88,9 +91,12 @@ impl Host {
             Some((index, length))
         });
         self.follow_sessions(now, Some(from));
-        let is_message = arrival.message.is_some() || message.is_some();
+        let is_message = arrival.message.is_some() || message.is_some() || part.is_some();
         if let Some((index, _)) = heard {
             self.take_message(now, index, arrival, message);
+            if let Some(part) = part {
+                self.take_part(now, index, &part);
+            }
         }
         let is_frame = |(_, length): &(_, usize)| *length > 0 && !is_message;
         let Some((index, length)) = heard.filter(is_frame) else {
@@ -110,6 +116,9 @@ impl Host {
         ecn: Ecn,
         frame: PacketBuffer,
     ) {
+        if self.peers[index].is_void || self.waits_for_attachment(index) {
+            return;
+        }
         self.lend(now, index, frame.len());
         self.limit_release(now, index);
         let input = association::Input::Frame {

@@ -35,9 +35,10 @@ impl Host {
         }
     }
 
-    /// Returns the only peer of a mobile host, its gateway, with its address, if there are keys.
+    /// Returns the gateway that serves this mobile host, with its address, if there are keys.
     pub(crate) fn linked_gateway(&self) -> Option<(usize, HopAddress)> {
-        let (index, peer) = self.peers.iter().next()?;
+        let index = self.gateway_index()?;
+        let peer = &self.peers[index];
         let to = peer.endpoint.filter(|_| peer.presence.is_linked())?;
         Some((index, to))
     }

@@ -31,6 +31,7 @@ mod search;
 mod shared;
 mod shares;
 mod signals;
+mod site;
 mod sleep;
 mod start;
 mod status;

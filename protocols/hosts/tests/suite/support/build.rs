@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use hosts::{Caps, Config, Host, Input, Peer, ResolverTerms, Role, SplitTerms, TcpTerms};
+use hosts::{Caps, Config, Host, Input, Peer, ResolverTerms, Role, SitePart, SplitTerms, TcpTerms};
 use machine::RandomStream;
 use session::{Entropy, PrivateKey};
 use units::{Bytes, Instant};
@@ -35,6 +35,7 @@ pub(crate) fn peer(name: &str, networks: &[(&str, u8)]) -> Peer {
         resolver: ResolverTerms::Silent,
         tls_port: None,
         may_claim: false,
+        site: SitePart::Alone,
         weight: 1,
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod ends;
 pub(crate) mod intruder;
 pub(crate) mod paths;
 pub(crate) mod place;
+pub(crate) mod roaming;
 pub(crate) mod site;
 mod splitting;
 mod tls;

@@ -1,0 +1,125 @@
+//! Which gateway of a site serves a mobile host: the part of a gateway that is not its home.
+
+use units::Instant;
+use wire::packet::Packet;
+
+use super::Host;
+use crate::site::{Member, SiteMessage, Step, Yielded};
+
+impl Host {
+    /// Passes on a packet from a guest to its home; returns it if the peer is no guest.
+    pub(super) fn from_guest(
+        &mut self,
+        now: Instant,
+        index: usize,
+        packet: Packet,
+    ) -> Option<Packet> {
+        let home = self.home_of(index);
+        let Member::Guest(guest) = &mut self.peers[index].member else {
+            return Some(packet);
+        };
+        match home.filter(|_| guest.service.is_served) {
+            Some(home) => {
+                guest.service.carried += 1;
+                self.hand_in(now, home, packet);
+            }
+            None => self.counts.packets_unroutable += 1,
+        }
+        None
+    }
+
+    /// A guest wants to be served here: asks its home.
+    pub(super) fn guest_attaches(&mut self, now: Instant, index: usize, step: Step) {
+        let (home, mobile) = (self.home_of(index), self.key_of(index));
+        let Some(guest) = self.guest(index) else {
+            return;
+        };
+        if step.number < guest.number {
+            return;
+        }
+        if step.number == guest.number && guest.service.is_served {
+            return self.answer_guest(now, index);
+        }
+        guest.number = step.number;
+        guest.service.is_here = true;
+        if let Some(home) = home {
+            self.send_site_message(now, home, &SiteMessage::Arrived(mobile, step));
+        }
+    }
+
+    /// Serves a guest from now on, as its home says.
+    pub(super) fn serve(&mut self, now: Instant, index: usize, step: Step) {
+        let Some(guest) = self.guest(index) else {
+            return;
+        };
+        if step.number == guest.number && guest.service.is_here {
+            guest.service.is_served = true;
+            guest.service.answer = step.report;
+            self.answer_guest(now, index);
+        }
+    }
+
+    fn answer_guest(&mut self, now: Instant, index: usize) {
+        let Some(guest) = self.guest(index) else {
+            return;
+        };
+        let step = Step {
+            number: guest.number,
+            report: guest.service.answer.clone(),
+        };
+        self.send_site_message(now, index, &SiteMessage::Attached(step));
+    }
+
+    /// The home of a guest asks this gateway to cease to serve it, once so many packets have come.
+    pub(super) fn begin_to_yield(&mut self, now: Instant, index: usize, step: Step, sent: u64) {
+        let Some(guest) = self.guest(index) else {
+            return;
+        };
+        if let Some((number, message)) = &guest.yielded
+            && *number == step.number
+        {
+            let message = message.clone();
+            return self.answer_home(now, index, &message);
+        }
+        let due = guest.begin_to_yield(now, step, sent);
+        self.agenda.site.set(index, due);
+        self.yield_due(now, index);
+    }
+
+    /// Ceases to serve a guest, if that is due.
+    pub(super) fn yield_due(&mut self, now: Instant, index: usize) {
+        let (home, mobile) = (self.home_of(index), self.key_of(index));
+        let Some(request) = self.guest(index).and_then(|guest| guest.take_due(now)) else {
+            return;
+        };
+        self.agenda.site.clear(index);
+        let (report, packets) = self.end_service(now, index, request.report.as_ref());
+        let returned = packets.len() as u64;
+        for packet in packets {
+            if let Some(home) = home {
+                self.hand_in(now, home, packet);
+            }
+        }
+        let Some(guest) = self.guest(index) else {
+            return;
+        };
+        let service = std::mem::take(&mut guest.service);
+        let number = request.number;
+        let message = SiteMessage::Yielded {
+            mobile,
+            step: Step { number, report },
+            counts: Yielded {
+                returned,
+                carried: service.carried,
+            },
+        };
+        guest.yielded = Some((number, message.clone()));
+        self.answer_home(now, index, &message);
+    }
+
+    fn answer_home(&mut self, now: Instant, index: usize, message: &SiteMessage) {
+        if let Some(home) = self.home_of(index) {
+            self.send_site_message(now, home, message);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Which gateway of a site serves a mobile host: the part of its home, which decides.
+
+use units::Instant;
+
+use super::Host;
+use crate::site::{SiteMessage, Step, Yielded};
+
+impl Host {
+    /// Has a mobile host that belongs here served by the gateway `to` from now on, or by this one, by this attachment.
+    pub(super) fn place(&mut self, now: Instant, index: usize, to: Option<usize>, step: Step) {
+        let Some(home) = self.home(index) else { return };
+        if step.number <= home.number {
+            return self.place_again(now, index, to, step.number);
+        }
+        home.number = step.number;
+        if let Some(moving) = &mut home.moving {
+            // It has given up its last attachment, and begins anew.
+            moving.to = to;
+            moving.report = None;
+            return;
+        }
+        match home.place {
+            Some(from) if to != Some(from) => {
+                let due = home.begin_move(now, from, to, step.report);
+                self.agenda.site.set(index, due);
+                self.ask_to_yield(now, index);
+            }
+            Some(_) => {
+                home.answer = None;
+                self.answer_attachment(now, index);
+            }
+            None => self.place_from_here(now, index, to, step),
+        }
+    }
+
+    /// Repeats what was said about an attachment.
+    fn place_again(&mut self, now: Instant, index: usize, to: Option<usize>, number: u64) {
+        let Some(home) = self.home(index) else { return };
+        if home.moving.is_some() {
+            self.ask_to_yield(now, index);
+        } else if home.number == number && home.place == to {
+            self.answer_attachment(now, index);
+        }
+    }
+
+    /// Passes on a mobile host that this gateway serves.
+    fn place_from_here(&mut self, now: Instant, index: usize, to: Option<usize>, step: Step) {
+        let (answer, packets) = match to {
+            Some(_) => self.end_service(now, index, step.report.as_ref()),
+            None => (None, Vec::new()),
+        };
+        if let Some(home) = self.home(index) {
+            (home.place, home.answer) = (to, answer);
+            (home.sent, home.came) = (0, 0);
+        }
+        for packet in packets {
+            self.send_to_member(now, index, packet);
+        }
+        self.answer_attachment(now, index);
+    }
+
+    /// Tells the gateway that serves a mobile host now, or the mobile host itself.
+    fn answer_attachment(&mut self, now: Instant, index: usize) {
+        let mobile = self.key_of(index);
+        let Some(home) = self.home(index) else { return };
+        let step = Step {
+            number: home.number,
+            report: home.answer.clone(),
+        };
+        match home.place {
+            None => self.send_site_message(now, index, &SiteMessage::Attached(step)),
+            Some(to) => self.send_site_message(now, to, &SiteMessage::Serve(mobile, step)),
+        }
+    }
+
+    /// Asks the former gateway of a mobile host to cease to serve it.
+    fn ask_to_yield(&mut self, now: Instant, index: usize) {
+        let mobile = self.key_of(index);
+        let Some(home) = self.home(index) else { return };
+        let number = home.number;
+        let moving = home.moving.as_deref();
+        let Some(moving) = moving.filter(|moving| moving.awaited.is_none()) else {
+            return;
+        };
+        let (from, sent) = (moving.from, moving.sent);
+        let step = Step {
+            number,
+            report: moving.report.clone(),
+        };
+        self.send_site_message(now, from, &SiteMessage::Yield { mobile, step, sent });
+    }
+
+    /// The former gateway of a mobile host has ceased to serve it.
+    pub(super) fn yielded(
+        &mut self,
+        now: Instant,
+        index: usize,
+        from: usize,
+        step: Step,
+        counts: Yielded,
+    ) {
+        let Some(home) = self.home(index) else { return };
+        if step.number != home.number {
+            return;
+        }
+        let Some(moving) = home.move_from(from) else {
+            return;
+        };
+        moving.awaited = Some(counts);
+        home.answer = step.report;
+        self.finish_move(now, index);
+    }
+
+    /// Ends a move, once the former gateway has ceased and all that it has sent has come.
+    pub(super) fn finish_move(&mut self, now: Instant, index: usize) {
+        let Some(home) = self.home(index) else { return };
+        let Some(moving) = home.moving.take_if(|moving| moving.is_over(now)) else {
+            return;
+        };
+        home.place = moving.to;
+        self.agenda.site.clear(index);
+        for packet in moving.into_held() {
+            self.send_to_member(now, index, packet);
+        }
+        self.answer_attachment(now, index);
+    }
+}

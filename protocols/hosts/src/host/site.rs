@@ -1,0 +1,214 @@
+//! Which gateway of a site serves a mobile host: messages and packets between gateways.
+
+use association::{Association, Report, TcpMethod};
+use machine::Machine;
+use session::PublicKey;
+use split::Origin;
+use units::Instant;
+use wire::packet::Packet;
+
+use super::Host;
+use crate::site::{Guest, Home, Key, Member, SiteMessage, split};
+use crate::{Output, Role};
+
+impl Host {
+    /// Takes a part of a message about who serves a mobile host.
+    pub(super) fn take_part(&mut self, now: Instant, index: usize, part: &[u8]) {
+        // Parts take memory, which hosts without a site need not have.
+        let parts = self.is_in_site.then_some(&mut self.peers[index].parts);
+        let whole = parts.and_then(|parts| parts.take(part));
+        let Some(message) = whole.and_then(|whole| SiteMessage::decode(&whole)) else {
+            return;
+        };
+        match (self.role, &self.peers[index].member, message) {
+            (Role::Mobile, _, SiteMessage::Attached(step)) => self.attached(now, index, &step),
+            (Role::Gateway, Member::Home(_), SiteMessage::Attach(step)) => {
+                self.place(now, index, None, step);
+            }
+            (Role::Gateway, Member::Guest(_), SiteMessage::Attach(step)) => {
+                self.guest_attaches(now, index, step);
+            }
+            (Role::Gateway, Member::Gateway, message) => self.gateway_says(now, index, message),
+            _ => {}
+        }
+    }
+
+    fn gateway_says(&mut self, now: Instant, from: usize, message: SiteMessage) {
+        let index_of = |mobile: &Key| self.index_with(&PublicKey::from_bytes(*mobile));
+        let index = match &message {
+            SiteMessage::Arrived(mobile, _)
+            | SiteMessage::Serve(mobile, _)
+            | SiteMessage::Yield { mobile, .. }
+            | SiteMessage::Yielded { mobile, .. } => index_of(mobile),
+            SiteMessage::Attach(_) | SiteMessage::Attached(_) => None,
+        };
+        let Some(index) = index else { return };
+        let is_home = self.home_of(index) == Some(from);
+        match message {
+            SiteMessage::Arrived(_, step) => self.place(now, index, Some(from), step),
+            SiteMessage::Serve(_, step) if is_home => self.serve(now, index, step),
+            SiteMessage::Yield { step, sent, .. } if is_home => {
+                self.begin_to_yield(now, index, step, sent);
+            }
+            SiteMessage::Yielded { step, counts, .. } => {
+                self.yielded(now, index, from, step, counts);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn send_site_message(&mut self, now: Instant, to: usize, message: &SiteMessage) {
+        let peer = &mut self.peers[to];
+        let Some(at) = peer.endpoint else { return };
+        peer.messages = peer.messages.wrapping_add(1);
+        for part in split(peer.messages, &message.encode()) {
+            self.send_message(now, to, at, &part);
+        }
+    }
+
+    /// Returns the state of a mobile host that belongs here.
+    pub(super) fn home(&mut self, index: usize) -> Option<&mut Home> {
+        match &mut self.peers.get_mut(index)?.member {
+            Member::Home(home) => Some(home),
+            Member::Guest(_) | Member::Gateway => None,
+        }
+    }
+
+    /// Returns the state of a mobile host that belongs to another gateway.
+    pub(super) fn guest(&mut self, index: usize) -> Option<&mut Guest> {
+        match &mut self.peers.get_mut(index)?.member {
+            Member::Guest(guest) => Some(guest),
+            Member::Home(_) | Member::Gateway => None,
+        }
+    }
+
+    /// Returns the gateway that is the home of a guest, if it is known.
+    pub(super) fn home_of(&self, index: usize) -> Option<usize> {
+        match &self.peers.get(index)?.member {
+            Member::Guest(guest) => self.index_with(&guest.home),
+            Member::Home(_) | Member::Gateway => None,
+        }
+    }
+
+    pub(super) fn key_of(&self, index: usize) -> Key {
+        *self.peers[index].settings.public.bytes()
+    }
+
+    /// Returns true if a peer is another gateway of this gateway's site.
+    pub(super) fn is_gateway(&self, index: usize) -> bool {
+        self.role == Role::Gateway && matches!(self.peers[index].member, Member::Gateway)
+    }
+
+    /// Ends the association with a mobile host that goes on elsewhere; returns what was delivered from it, and the
+    /// packets to it that go on.
+    pub(super) fn end_service(
+        &mut self,
+        now: Instant,
+        index: usize,
+        report: Option<&Report>,
+    ) -> (Option<Report>, Vec<Packet>) {
+        let Some(report) = report else {
+            self.replace_association(now, index);
+            return (None, Vec::new());
+        };
+        let own = self.peers[index].association.report(now);
+        self.forward(now, index);
+        let former = self.replace_association(now, index);
+        // A mobile host that has lost its state begins anew.
+        let packets = former.withdraw(report).unwrap_or_default();
+        (Some(own), packets)
+    }
+
+    /// Gives a peer a new association, which is void until there are new keys; returns the former one.
+    pub(super) fn replace_association(&mut self, now: Instant, index: usize) -> Association {
+        let peer = &mut self.peers[index];
+        let (method, caps) = (TcpMethod::Arq, &peer.settings.caps);
+        let new = self.bearer.association(peer.endpoint, method, caps);
+        let new = new.after(&mut peer.association);
+        let former = std::mem::replace(&mut peer.association, new);
+        peer.is_void = true;
+        peer.association
+            .handle_input(now, association::Input::Link(false));
+        self.agenda.touch(index, &self.peers);
+        former
+    }
+
+    /// Sends a packet to a peer, by the gateway that serves it.
+    pub(super) fn send_to_member(&mut self, now: Instant, index: usize, packet: Packet) {
+        let home = self.home_of(index);
+        let place = match &mut self.peers[index].member {
+            Member::Home(home) => match &mut home.moving {
+                Some(moving) => {
+                    let held = moving.hold(packet);
+                    self.counts.packets_unroutable += u64::from(!held);
+                    return;
+                }
+                None => {
+                    home.sent += u64::from(home.place.is_some());
+                    home.place
+                }
+            },
+            Member::Guest(guest) => home.filter(|_| !guest.service.is_here),
+            Member::Gateway => None,
+        };
+        self.hand_in(now, place.unwrap_or(index), packet);
+    }
+
+    /// Hands a packet to the association with a peer.
+    pub(super) fn hand_in(&mut self, now: Instant, index: usize, packet: Packet) {
+        self.lend(now, index, packet.capacity());
+        let input = association::Input::Packet(packet);
+        self.peers[index].association.handle_input(now, input);
+        self.forward(now, index);
+    }
+
+    /// Passes on a packet that another gateway has sent.
+    pub(super) fn from_gateway(&mut self, now: Instant, from: usize, packet: Packet) {
+        let Some(ip) = packet.ip() else { return };
+        let owner = |address| self.routes.owner(address);
+        let [source, destination] = [ip.source(), ip.destination()].map(owner);
+        if let Some(index) = source
+            && self.home(index).is_some_and(|home| home.counts(from))
+        {
+            if !self.split(now, Origin::Hop, &packet) {
+                self.outputs.push_back(Output::Packet(packet));
+            }
+            return self.finish_move(now, index);
+        }
+        let is_taken = destination.is_some_and(|index| self.take_for(now, index, from, &packet));
+        self.counts.packets_unroutable += u64::from(!is_taken);
+    }
+
+    /// Passes on a packet to a mobile host that another gateway has sent; returns false if it may not.
+    fn take_for(&mut self, now: Instant, index: usize, from: usize, packet: &Packet) -> bool {
+        let is_from_home = self.home_of(index) == Some(from);
+        match &mut self.peers[index].member {
+            Member::Guest(guest) if is_from_home && guest.service.is_here => {
+                guest.service.came += 1;
+                self.hand_in(now, index, packet.clone());
+                self.yield_due(now, index);
+                true
+            }
+            Member::Home(home) => {
+                let Some(moving) = home.move_from(from) else {
+                    return false;
+                };
+                moving.returned += 1;
+                let to = moving.to;
+                home.sent += u64::from(to.is_some());
+                self.hand_in(now, to.unwrap_or(index), packet.clone());
+                self.finish_move(now, index);
+                true
+            }
+            Member::Guest(_) | Member::Gateway => false,
+        }
+    }
+
+    /// Does what is due for mobile hosts that move.
+    pub(super) fn site_due(&mut self, now: Instant) {
+        while let Some(index) = self.agenda.site.pop_due(now) {
+            self.finish_move(now, index);
+            self.yield_due(now, index);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! A site: gateways that serve each other's mobile hosts.
+//!
+//! A mobile host has one home, the gateway to which its inner addresses belong. Another gateway serves it as a guest:
+//! packets to it come from the home, and its own go there. Only the home decides who serves it, one at a time, by the
+//! numbers that the mobile host gives to its attachments.
+
+mod attachment;
+mod guest;
+mod home;
+mod message;
+mod parts;
+
+use session::PublicKey;
+
+pub(crate) use attachment::Attachment;
+pub(crate) use guest::Guest;
+pub(crate) use home::Home;
+pub(crate) use message::{Key, SiteMessage, Step, Yielded};
+pub(crate) use parts::{Parts, split};
+
+/// Place of a peer in the site of this host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SitePart {
+    /// A mobile host with its home here, or the only gateway of this mobile host.
+    #[default]
+    Alone,
+    /// A gateway of the site.
+    Gateway,
+    /// A mobile host whose home is the gateway with this key.
+    Guest(PublicKey),
+}
+
+/// State of a peer's place in the site.
+#[derive(Debug)]
+pub(crate) enum Member {
+    /// A mobile host that belongs here, or the only gateway of this one.
+    Home(Home),
+    /// A mobile host that belongs to another gateway.
+    Guest(Guest),
+    /// A gateway of the site.
+    Gateway,
+}
+
+impl From<SitePart> for Member {
+    fn from(part: SitePart) -> Self {
+        match part {
+            SitePart::Alone => Self::Home(Home::default()),
+            SitePart::Gateway => Self::Gateway,
+            SitePart::Guest(home) => Self::Guest(Guest::of(home)),
+        }
+    }
+}

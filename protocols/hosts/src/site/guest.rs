@@ -1,0 +1,77 @@
+//! A mobile host at a gateway that is not its home.
+
+use association::Report;
+use session::PublicKey;
+use units::{Duration, Instant};
+
+use super::message::{SiteMessage, Step};
+
+/// Longest time for which packets from the home are waited for before this gateway ceases.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// State of a mobile host at a gateway that is not its home.
+#[derive(Debug)]
+pub(crate) struct Guest {
+    /// Key of its home.
+    pub(crate) home: PublicKey,
+    /// Number of its latest attachment here.
+    pub(crate) number: u64,
+    /// Its service here.
+    pub(crate) service: Service,
+    /// The request of its home to cease.
+    pub(crate) yielding: Option<Box<Yielding>>,
+    /// Number of the latest request to cease that was met, and the answer.
+    pub(crate) yielded: Option<(u64, SiteMessage)>,
+}
+
+/// Service of a guest.
+#[derive(Debug, Default)]
+pub(crate) struct Service {
+    /// True since it has attached: packets to it are taken.
+    pub(crate) is_here: bool,
+    /// True once its home has said so: packets from it are taken.
+    pub(crate) is_served: bool,
+    /// The answer to its attachment.
+    pub(crate) answer: Option<Report>,
+    /// Packets to it that came from its home, and packets from it that went there.
+    pub(crate) came: u64,
+    pub(crate) carried: u64,
+}
+
+/// A request to cease to serve a mobile host.
+#[derive(Debug)]
+pub(crate) struct Yielding {
+    pub(crate) step: Step,
+    /// Packets to it that its home has sent.
+    sent: u64,
+    due: Instant,
+}
+
+impl Guest {
+    /// Returns a guest with this home that is not here.
+    pub(crate) fn of(home: PublicKey) -> Self {
+        Self {
+            home,
+            number: 0,
+            service: Service::default(),
+            yielding: None,
+            yielded: None,
+        }
+    }
+
+    /// Notes the request of the home to cease; returns the time when it is met at the latest.
+    pub(crate) fn begin_to_yield(&mut self, now: Instant, step: Step, sent: u64) -> Instant {
+        let due = now + PATIENCE;
+        let request = || Box::new(Yielding { step, sent, due });
+        self.yielding.get_or_insert_with(request).due
+    }
+
+    /// Returns the request to cease if it can be met: all packets have come, or are waited for no more.
+    pub(crate) fn take_due(&mut self, now: Instant) -> Option<Step> {
+        let came = self.service.came;
+        let due = self
+            .yielding
+            .take_if(|request| came >= request.sent || now >= request.due);
+        due.map(|request| request.step)
+    }
+}

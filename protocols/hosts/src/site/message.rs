@@ -1,0 +1,62 @@
+//! Messages about who serves a mobile host. They are sealed and take the place of a frame; who asks repeats them.
+
+use association::Report;
+use serde::{Deserialize, Serialize};
+
+/// Public key of a mobile host, its name between gateways.
+pub(crate) type Key = [u8; 32];
+
+/// The attachment that a message is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Step {
+    /// Number that the mobile host gave to it.
+    pub(crate) number: u64,
+    /// What one end of the former association has delivered. Without it nothing of that association goes on.
+    pub(crate) report: Option<Report>,
+}
+
+/// A message about who serves a mobile host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum SiteMessage {
+    /// A mobile host wants to be served by this gateway from now on.
+    Attach(Step),
+    /// The gateway serves the mobile host.
+    Attached(Step),
+    /// To a mobile host's home: it wants to be served by the sender.
+    Arrived(Key, Step),
+    /// From the home: the receiver serves the mobile host from now on.
+    Serve(Key, Step),
+    /// From the home: the receiver has to cease to serve the mobile host, once so many packets to it have come.
+    Yield { mobile: Key, step: Step, sent: u64 },
+    /// To the home: the sender has ceased to serve the mobile host.
+    Yielded {
+        mobile: Key,
+        step: Step,
+        counts: Yielded,
+    },
+}
+
+/// Numbers of packets that a gateway has sent to the home of a mobile host that it served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Yielded {
+    /// Those to the mobile host, which go on by its next gateway.
+    pub(crate) returned: u64,
+    /// Those from it.
+    pub(crate) carried: u64,
+}
+
+impl SiteMessage {
+    /// Returns the bytes of the message.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        // Only a writer that fails makes this fail.
+        postcard::to_allocvec(self).unwrap_or_default()
+    }
+
+    /// Returns the message in `bytes`; `None` if there is none.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        match postcard::take_from_bytes(bytes) {
+            Ok((message, [])) => Some(message),
+            _ => None,
+        }
+    }
+}
