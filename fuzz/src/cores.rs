@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::net::SocketAddr;
 
 use arq::{Arq, Config};
-use hosts::{Host, Peer, ResolverTerms, Role, SitePart};
+use hosts::{Host, Membership, Peer, ResolverTerms, Role, SitePart};
 use machine::{Machine, RandomStream};
 use session::{
     DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Entropy, Limits, Output, PeerConfig, PeerId,
@@ -236,8 +236,7 @@ pub fn host_datagrams(bytes: &[u8]) {
         caps: hosts::Caps::default(),
         resolver: ResolverTerms::Silent,
         tls_port: None,
-        may_claim: false,
-        site: SitePart::Alone,
+        membership: Membership::default(),
         weight: 1,
     };
     let config = hosts::Config {

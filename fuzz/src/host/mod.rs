@@ -13,8 +13,8 @@ use std::net::IpAddr;
 
 use association::{Profile, TcpMethod};
 use hosts::{
-    Caps, Config, Host, Input, Output, PathReport, Peer, ResolverTerms, Role, SitePart, SplitTerms,
-    TcpTerms,
+    Caps, Config, Host, Input, Membership, Output, PathReport, Peer, ResolverTerms, Role,
+    SplitTerms, TcpTerms,
 };
 use machine::{Machine, earlier};
 use split::{End, Mobile, Scope};
@@ -110,8 +110,7 @@ fn config(role: Role, setting: u8, behaviour: u8) -> Config {
         },
         resolver: ResolverTerms::Silent,
         tls_port: None,
-        may_claim: false,
-        site: SitePart::Alone,
+        membership: Membership::default(),
         weight: 1,
     };
     let splits = split != SplitTerms::Never;

@@ -8,8 +8,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use divan::{AllocProfiler, Bencher, counter::ItemsCount};
 use hosts::{
-    BearerMtu, Caps, Config, Host, Input, Output, Peer, ResolverTerms, Role, SitePart, SplitTerms,
-    TcpMethod, TcpTerms,
+    BearerMtu, Caps, Config, Host, Input, Membership, Output, Peer, ResolverTerms, Role,
+    SplitTerms, TcpMethod, TcpTerms,
 };
 use machine::{Deadlines, Machine, RandomStream};
 use session::{COOKIE_REPLY_BYTES, INITIATION_BYTES, PrivateKey};
@@ -65,8 +65,7 @@ fn peer(index: usize) -> Peer {
         caps: Caps::default(),
         resolver: ResolverTerms::Silent,
         tls_port: None,
-        may_claim: false,
-        site: SitePart::Alone,
+        membership: Membership::default(),
         weight: 1,
     }
 }

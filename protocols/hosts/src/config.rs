@@ -92,12 +92,19 @@ pub struct Peer {
     pub resolver: ResolverTerms,
     /// Limits on its use of this host.
     pub caps: Caps,
+    /// What it is to this host.
+    pub membership: Membership,
+    /// Its weight among the peers that share an air: twice the weight gives twice the share, if shares are given.
+    pub weight: u16,
+}
+
+/// What a peer is to a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Membership {
     /// True if it may replace its key by another one ([`Output::Claim`](crate::Output::Claim)).
     pub may_claim: bool,
     /// Its place in the site of this host.
     pub site: SitePart,
-    /// Its weight among the peers that share an air: twice the weight gives twice the share, if shares are given.
-    pub weight: u16,
 }
 
 impl Peer {

@@ -91,8 +91,6 @@ pub struct Host {
     pub(crate) outputs: Outputs,
     pub(crate) counts: Counts,
     pub(crate) mobile: MobileSide,
-    /// True if it has been in a site of several gateways.
-    pub(crate) is_in_site: bool,
 }
 
 /// Numbers for the status; see [`Status`](crate::Status).
@@ -147,7 +145,6 @@ impl Host {
                 keepalive: config.keepalive.then(Keepalive::new),
                 ..MobileSide::default()
             },
-            is_in_site: false,
         };
         for peer in config.peers {
             let name = peer.name.clone();
@@ -324,7 +321,7 @@ impl Host {
         let fresh = fresh.after(&mut self.peers[former].association);
         let peer = &mut self.peers[index];
         peer.association = fresh;
-        peer.is_void = false;
+        peer.site.is_void = false;
         if former == index {
             peer.association.revive_connections(now);
         }
@@ -388,11 +385,11 @@ impl Host {
     /// Passes on a packet that has crossed the hop, if its sender may use its source address.
     fn release(&mut self, now: Instant, index: usize, packet: Packet) {
         if self.is_gateway(index) {
-            return self.from_gateway(now, index, packet);
+            return self.arrived_from_gateway(now, index, packet);
         }
         let owner = packet.ip().and_then(|ip| self.routes.owner(ip.source()));
         if self.owns(index, owner) || planted::is(Bug::SourceIsBelieved) {
-            let Some(packet) = self.from_guest(now, index, packet) else {
+            let Some(packet) = self.arrived_from_guest(now, index, packet) else {
                 return;
             };
             if !self.split(now, Origin::Hop, &packet) {

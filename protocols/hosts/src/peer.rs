@@ -13,7 +13,7 @@ use wire::ethernet;
 use crate::presence::Presence;
 use crate::reach::Reach;
 use crate::search::Search;
-use crate::site::{Member, Parts};
+use crate::site::InSite;
 use crate::streams::StreamMaker;
 use crate::verdict::{self, HopState, Limit, Signs, VerdictInputs};
 use crate::{BearerMtu, Caps, Choice, HopCondition, Profile, Role, Scope};
@@ -49,17 +49,11 @@ pub(crate) struct Peer {
     pub(crate) presence: Presence,
     pub(crate) reach: Reach,
     pub(crate) search: Search,
-    pub(crate) moving: Option<HandOff>,
     pub(crate) signs: Signs,
     pub(crate) foreign: Foreign,
     pub(crate) streams: Streams,
     pub(crate) keys: KeyState,
-    pub(crate) member: Member,
-    /// True if its association has ended and others go on: its frames are void until there are new keys.
-    pub(crate) is_void: bool,
-    /// Parts of its latest message about who serves a mobile host, and the number of the latest one to it.
-    pub(crate) parts: Parts,
-    pub(crate) messages: u32,
+    pub(crate) site: InSite,
 }
 
 /// State of the replacement of a peer's key, and of this host's.
@@ -90,14 +84,6 @@ pub(crate) struct Streams {
     pub(crate) life: u32,
 }
 
-/// State of a change of this host's place in the network, until the peer has been reached from the new one.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct HandOff {
-    pub(crate) since: Instant,
-    /// True if the change is complete: what arrives from now on arrives at the new place.
-    pub(crate) arrived: bool,
-}
-
 impl Peer {
     /// Returns a peer from which nothing has been received.
     pub(crate) fn new(now: Instant, settings: crate::Peer, id: PeerId, bearer: &Bearer) -> Self {
@@ -111,15 +97,11 @@ impl Peer {
             presence: Presence::new(settings.endpoint),
             reach: Reach::Open,
             search: Search::new(settings.endpoint, settings.tls_port),
-            moving: None,
             signs: Signs::default(),
             foreign: Foreign::default(),
             streams: Streams::default(),
             keys: KeyState::default(),
-            member: settings.site.into(),
-            is_void: false,
-            parts: Parts::default(),
-            messages: 0,
+            site: settings.membership.site.into(),
             settings,
         }
     }

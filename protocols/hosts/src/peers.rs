@@ -6,54 +6,69 @@ use std::ops::{Index, IndexMut};
 use session::PeerId;
 
 use crate::peer::Peer;
+use crate::site::SitePart;
 
 /// Peers by the number of their session. A number never belongs to another peer, so what is late concerns nobody.
 #[derive(Debug, Default)]
-pub(crate) struct Peers(BTreeMap<usize, Box<Peer>>);
+pub(crate) struct Peers {
+    by_number: BTreeMap<usize, Box<Peer>>,
+    /// True if any of them has been of a site with several gateways.
+    are_of_site: bool,
+}
 
 impl Peers {
     /// Adds a peer; returns its number.
     pub(crate) fn insert(&mut self, peer: Peer) -> usize {
         let index = peer.id.number();
-        self.0.insert(index, Box::new(peer));
+        self.are_of_site |= peer.settings.membership.site != SitePart::Alone;
+        self.by_number.insert(index, Box::new(peer));
         index
     }
 
+    /// Returns true if this host is in a site with several gateways.
+    pub(crate) fn are_of_site(&self) -> bool {
+        self.are_of_site
+    }
+
     pub(crate) fn remove(&mut self, index: usize) -> Option<Box<Peer>> {
-        self.0.remove(&index)
+        self.by_number.remove(&index)
     }
 
     pub(crate) fn get(&self, index: usize) -> Option<&Peer> {
-        self.0.get(&index).map(|peer| &**peer)
+        self.by_number.get(&index).map(|peer| &**peer)
     }
 
     pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut Peer> {
-        self.0.get_mut(&index).map(|peer| &mut **peer)
+        self.by_number.get_mut(&index).map(|peer| &mut **peer)
     }
 
     /// Returns the number of the peer with this session, if it is still there.
     pub(crate) fn index_of(&self, id: PeerId) -> Option<usize> {
         let index = id.number();
-        self.0.contains_key(&index).then_some(index)
+        self.by_number.contains_key(&index).then_some(index)
     }
 
     /// Returns the numbers of all peers.
     pub(crate) fn indices(&self) -> Vec<usize> {
-        self.0.keys().copied().collect()
+        self.by_number.keys().copied().collect()
     }
 
     /// Returns all peers with their numbers, in the order in which they were added.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Peer)> {
-        self.0.iter().map(|(index, peer)| (*index, &**peer))
+        self.by_number.iter().map(|(index, peer)| (*index, &**peer))
     }
 
     /// Returns the peers with this number and higher ones.
     pub(crate) fn iter_from(&self, from: usize) -> impl Iterator<Item = (usize, &Peer)> {
-        self.0.range(from..).map(|(index, peer)| (*index, &**peer))
+        self.by_number
+            .range(from..)
+            .map(|(index, peer)| (*index, &**peer))
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut Peer)> {
-        self.0.iter_mut().map(|(index, peer)| (*index, &mut **peer))
+        self.by_number
+            .iter_mut()
+            .map(|(index, peer)| (*index, &mut **peer))
     }
 }
 

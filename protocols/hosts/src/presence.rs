@@ -22,6 +22,16 @@ pub(crate) struct Presence {
     pub(crate) candidate: Option<Candidate>,
     /// Number and source of its question about its binding, if the answer is due later.
     pub(crate) asked: Option<(u16, HopAddress)>,
+    /// Change of this host's place in the network, until the peer was reached from the new one.
+    pub(crate) moving: Option<HandOff>,
+}
+
+/// State of a change of this host's place in the network.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HandOff {
+    pub(crate) since: Instant,
+    /// True if the change is complete: what arrives from now on arrives at the new place.
+    pub(crate) arrived: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -69,6 +79,7 @@ impl Presence {
             heard_at: None,
             candidate: None,
             asked: None,
+            moving: None,
         }
     }
 

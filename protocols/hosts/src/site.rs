@@ -41,12 +41,29 @@ pub(crate) enum Member {
     Gateway,
 }
 
-impl From<SitePart> for Member {
+/// State of a peer in the site.
+#[derive(Debug)]
+pub(crate) struct InSite {
+    pub(crate) member: Member,
+    /// True if its association has ended and others go on: its frames are void until there are new keys.
+    pub(crate) is_void: bool,
+    /// Parts of its latest message.
+    pub(crate) parts: Parts,
+    /// Number of the latest message to it.
+    pub(crate) messages: u32,
+}
+
+impl From<SitePart> for InSite {
     fn from(part: SitePart) -> Self {
-        match part {
-            SitePart::Alone => Self::Home(Home::default()),
-            SitePart::Gateway => Self::Gateway,
-            SitePart::Guest(home) => Self::Guest(Guest::of(home)),
+        Self {
+            member: match part {
+                SitePart::Alone => Member::Home(Home::default()),
+                SitePart::Gateway => Member::Gateway,
+                SitePart::Guest(home) => Member::Guest(Guest::of(home)),
+            },
+            is_void: false,
+            parts: Parts::default(),
+            messages: 0,
         }
     }
 }

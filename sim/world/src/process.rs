@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 
-use hosts::{Caps, Config, Host, Input, Output, Peer, ResolverTerms, Role, SitePart, StreamLimits};
+use hosts::{
+    Caps, Config, Host, Input, Membership, Output, Peer, ResolverTerms, Role, StreamLimits,
+};
 use machine::{Machine, RandomStream};
 use session::{Entropy, PrivateKey};
 use sockets::System;
@@ -253,8 +255,7 @@ fn peer(identity: Identity, setting: &Setting, endpoint: Option<HopAddress>) -> 
         caps: Caps::default(),
         resolver: ResolverTerms::Silent,
         tls_port: None,
-        may_claim: false,
-        site: SitePart::Alone,
+        membership: Membership::default(),
         weight: 1,
     }
 }

@@ -11,7 +11,7 @@ use edges::nat::Masquerade;
 use edges::netlink::{ConnectionTracking, MAIN_TABLE, Route};
 use edges::sysctl;
 use edges::undo::{UndoError, UndoLog, UndoStep};
-use hosts::{Input, ResolverTerms, Resolvers, Role, Scope, TcpMethod, TcpTerms};
+use hosts::{Input, Membership, ResolverTerms, Resolvers, Role, Scope, TcpMethod, TcpTerms};
 use ipnet::{IpNet, Ipv6Net};
 use runtime::MEMORY_BESIDE;
 use runtime::privileges::User;
@@ -171,7 +171,10 @@ pub(super) fn members(
             caps: mobile.caps.or(caps),
             weight: mobile.weight(),
             // A key in the configuration itself is its operator's to change.
-            may_claim: mobile.file().is_some(),
+            membership: Membership {
+                may_claim: mobile.file().is_some(),
+                ..Membership::default()
+            },
             ..peer
         };
         let scope = mobile.tcp.scope();
@@ -184,7 +187,10 @@ pub(super) fn members(
         if let Some(invited) = mobile.invitation.filter(|invited| invited.expires > now) {
             let name = format!("{} (invited)", mobile.name.get_ref().0);
             let peer = hosts::Peer {
-                may_claim: true,
+                membership: Membership {
+                    may_claim: true,
+                    ..Membership::default()
+                },
                 tcp: TcpTerms::Choose(TcpMethod::Arq),
                 ..peer(&name, invited.public_key.0, None, source)?
             };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hosts::{Caps, ResolverTerms, SitePart, TcpTerms};
+use hosts::{Caps, Membership, ResolverTerms, TcpTerms};
 use ipnet::IpNet;
 use session::PublicKey;
 
@@ -32,8 +32,7 @@ pub(super) fn peer(
         caps: Caps::default(),
         resolver: ResolverTerms::Silent,
         tls_port: None,
-        may_claim: false,
-        site: SitePart::Alone,
+        membership: Membership::default(),
         weight: 1,
     })
 }

@@ -91,8 +91,8 @@ pub enum ResolverError {
 enum Surroundings {
     /// It is in the first network, and its files and services are those of that network.
     Host,
-    /// It is in the first network, and has mounts of its own, as services of systemd do. Others would not see a file that
-    /// it mounts, and it may not see one that they put in the place of `/etc/resolv.conf`.
+    /// It is in the first network, and has mounts of its own, as services of systemd do. Others would not see a file
+    /// that it mounts, and it may not see one that they put in the place of `/etc/resolv.conf`.
     Sandbox,
     /// It is in another network, which has a `/etc/resolv.conf` of its own, as with `ip netns exec`.
     Own,
@@ -127,8 +127,8 @@ impl Surroundings {
     }
 }
 
-/// Returns true if this process is in the network of the first one. The entries of `/proc/PID/net` have other numbers in
-/// each network. Unlike `/proc/PID/ns`, a process may look at them that has fewer capabilities than the first one.
+/// Returns true if this process is in the network of the first one. The entries of `/proc/PID/net` have other numbers
+/// in each network. Unlike `/proc/PID/ns`, a process may look at them that has fewer capabilities than the first one.
 fn shares_network_with_first() -> bool {
     let number = |process: &str| {
         let entry = fs::metadata(format!("/proc/{process}/net/dev"));

@@ -32,7 +32,7 @@ impl Host {
 
     /// There are new keys with a gateway: asks it to serve this host, if it is to.
     pub(super) fn gateway_established(&mut self, now: Instant, index: usize, anew: bool) {
-        if self.role != Role::Mobile || !self.is_in_site {
+        if self.role != Role::Mobile || !self.peers.are_of_site() {
             return;
         }
         if anew && index == self.mobile.gateway && self.mobile.attachment.is_none() {

@@ -108,7 +108,7 @@ impl Host {
             return;
         }
         let peer = &mut self.peers[index];
-        if !peer.settings.may_claim {
+        if !peer.settings.membership.may_claim {
             self.refuse_claim(now, index, ClaimRefusal::Fixed);
         } else if self.endpoint.is_own_key(&key) || self.endpoint.peer_with(&key).is_some() {
             self.refuse_claim(now, index, ClaimRefusal::Failed);

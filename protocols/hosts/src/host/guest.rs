@@ -8,14 +8,14 @@ use crate::site::{Member, SiteMessage, Step, Yielded};
 
 impl Host {
     /// Passes on a packet from a guest to its home; returns it if the peer is no guest.
-    pub(super) fn from_guest(
+    pub(super) fn arrived_from_guest(
         &mut self,
         now: Instant,
         index: usize,
         packet: Packet,
     ) -> Option<Packet> {
         let home = self.home_of(index);
-        let Member::Guest(guest) = &mut self.peers[index].member else {
+        let Member::Guest(guest) = &mut self.peers[index].site.member else {
             return Some(packet);
         };
         match home.filter(|_| guest.service.is_served) {

@@ -1,5 +1,6 @@
 //! Which gateway of a site serves a mobile host: the part of its home, which decides.
 
+use association::Report;
 use units::Instant;
 
 use super::Host;
@@ -29,7 +30,7 @@ impl Host {
                 home.answer = None;
                 self.answer_attachment(now, index);
             }
-            None => self.place_from_here(now, index, to, step),
+            None => self.place_from_here(now, index, to, step.report.as_ref()),
         }
     }
 
@@ -44,9 +45,15 @@ impl Host {
     }
 
     /// Passes on a mobile host that this gateway serves.
-    fn place_from_here(&mut self, now: Instant, index: usize, to: Option<usize>, step: Step) {
+    fn place_from_here(
+        &mut self,
+        now: Instant,
+        index: usize,
+        to: Option<usize>,
+        report: Option<&Report>,
+    ) {
         let (answer, packets) = match to {
-            Some(_) => self.end_service(now, index, step.report.as_ref()),
+            Some(_) => self.end_service(now, index, report),
             None => (None, Vec::new()),
         };
         if let Some(home) = self.home(index) {

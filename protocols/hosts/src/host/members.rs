@@ -88,7 +88,6 @@ impl Host {
             let _ = self.endpoint.remove_peer(id);
             return Err(error);
         }
-        self.is_in_site |= settings.site != SitePart::Alone;
         let peer = Peer::new(now, settings, id, &self.bearer);
         self.agenda.note(index, &peer.association);
         self.peers.insert(peer);
@@ -101,7 +100,7 @@ impl Host {
 
     /// Returns who begins handshakes with a peer: the mobile host, and of two gateways that with the lower key.
     fn session_role(&self, settings: &crate::Peer) -> session::Role {
-        let begins = match (self.role, settings.site) {
+        let begins = match (self.role, settings.membership.site) {
             (Role::Gateway, SitePart::Gateway) => {
                 self.endpoint.public_key().bytes() < settings.public.bytes()
             }

@@ -1,7 +1,8 @@
 //! The presence of peers, as datagrams and sessions show it.
 
-use crate::peer::{HandOff, Peer};
+use crate::peer::Peer;
 use crate::places::PlaceState;
+use crate::presence::HandOff;
 use crate::site::Member;
 use crate::{EventKind, Role};
 use association::TcpMethod;
@@ -52,7 +53,7 @@ impl Host {
         if let Some(at) = found {
             peer.search.found(at);
         }
-        if let Some(moving) = peer.moving.take_if(|moving| moving.arrived) {
+        if let Some(moving) = peer.presence.moving.take_if(|moving| moving.arrived) {
             let lasted = now.since(moving.since);
             self.announce(index, EventKind::HandoffEnded { lasted });
         }
@@ -72,9 +73,14 @@ impl Host {
             if self.role == Role::Gateway || !peer.presence.is_linked() {
                 continue;
             }
-            let since = peer.moving.map_or(now, |moving| moving.since);
+            let since = peer.presence.moving.map_or(now, |moving| moving.since);
             let arrived = false;
-            if peer.moving.replace(HandOff { since, arrived }).is_none() {
+            if peer
+                .presence
+                .moving
+                .replace(HandOff { since, arrived })
+                .is_none()
+            {
                 self.announce(index, EventKind::HandoffBegan);
             }
         }
@@ -83,7 +89,7 @@ impl Host {
     /// Completes the change of place.
     pub(crate) fn link_up(&mut self, now: Instant) {
         for (index, peer) in self.peers.iter_mut() {
-            if let Some(moving) = &mut peer.moving {
+            if let Some(moving) = &mut peer.presence.moving {
                 moving.arrived = true;
             }
             peer.search.network_changed(now);
@@ -114,8 +120,8 @@ impl Host {
     pub(crate) fn part(&mut self, now: Instant, index: usize) {
         let peer = &mut self.peers[index];
         peer.presence.left(now);
-        peer.moving = None;
-        if self.role == Role::Gateway && !matches!(peer.member, Member::Gateway) {
+        peer.presence.moving = None;
+        if self.role == Role::Gateway && !matches!(peer.site.member, Member::Gateway) {
             peer.endpoint = None;
         }
         let fresh = self

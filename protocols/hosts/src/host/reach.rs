@@ -49,7 +49,7 @@ impl Host {
         self.agenda.tries.set(index, peer.reach.due());
         let has_address = peer.endpoint.is_some_and(|at| !at.is_group());
         let is_reached = peer.presence.is_linked() && !peer.reach.is_shut() && has_address;
-        let linked = is_reached && !peer.is_void && !self.waits_for_attachment(index);
+        let linked = is_reached && !peer.site.is_void && !self.waits_for_attachment(index);
         self.peers[index]
             .association
             .handle_input(now, association::Input::Link(linked));

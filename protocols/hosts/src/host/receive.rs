@@ -21,6 +21,8 @@ enum Message {
     Binding(BindingMessage),
     Resolver(ResolverMessage),
     Notice(NoticeMessage),
+    /// A part of a message about who serves a mobile host.
+    Part(Vec<u8>),
 }
 
 impl Message {
@@ -30,6 +32,7 @@ impl Message {
             .or_else(|| BindingMessage::parse(plaintext).map(Self::Binding))
             .or_else(|| ResolverMessage::parse(plaintext).map(Self::Resolver))
             .or_else(|| NoticeMessage::parse(plaintext).map(Self::Notice))
+            .or_else(|| Parts::has(plaintext).then(|| Self::Part(plaintext.to_vec())))
     }
 }
 
@@ -46,7 +49,6 @@ impl Host {
         let mut arrival = Arrival::new(from, buffer.len());
         let mut is_data = false;
         let mut message = None;
-        let mut part = None;
         let received = self
             .endpoint
             .handle_datagram_from(now, Some(from), &mut buffer);
@@ -63,7 +65,6 @@ impl Host {
                 is_data = true;
                 arrival.message = PathMessage::parse(plaintext);
                 message = Message::parse(plaintext);
-                part = Parts::has(plaintext).then(|| plaintext.to_vec());
                 Some((peer, plaintext.len()))
             }
             Received::Handshake(peer) => {
@@ -91,12 +92,9 @@ impl Host {
             Some((index, length))
         });
         self.follow_sessions(now, Some(from));
-        let is_message = arrival.message.is_some() || message.is_some() || part.is_some();
+        let is_message = arrival.message.is_some() || message.is_some();
         if let Some((index, _)) = heard {
             self.take_message(now, index, arrival, message);
-            if let Some(part) = part {
-                self.take_part(now, index, &part);
-            }
         }
         let is_frame = |(_, length): &(_, usize)| *length > 0 && !is_message;
         let Some((index, length)) = heard.filter(is_frame) else {
@@ -116,7 +114,7 @@ impl Host {
         ecn: Ecn,
         frame: PacketBuffer,
     ) {
-        if self.peers[index].is_void || self.waits_for_attachment(index) {
+        if self.peers[index].site.is_void || self.waits_for_attachment(index) {
             return;
         }
         self.lend(now, index, frame.len());
@@ -153,6 +151,7 @@ impl Host {
             }
             Some(Message::Resolver(message)) => self.resolver_message(now, index, message),
             Some(Message::Notice(notice)) => self.noticed(now, index, notice),
+            Some(Message::Part(part)) => self.take_part(now, index, &part),
             // A challenge follows a question from a new binding, and must not disturb its answer.
             None if arrival.message.is_some() => {}
             None => self.use_binding(now),

@@ -15,12 +15,15 @@ impl Host {
     /// Takes a part of a message about who serves a mobile host.
     pub(super) fn take_part(&mut self, now: Instant, index: usize, part: &[u8]) {
         // Parts take memory, which hosts without a site need not have.
-        let parts = self.is_in_site.then_some(&mut self.peers[index].parts);
+        let parts = self
+            .peers
+            .are_of_site()
+            .then_some(&mut self.peers[index].site.parts);
         let whole = parts.and_then(|parts| parts.take(part));
         let Some(message) = whole.and_then(|whole| SiteMessage::decode(&whole)) else {
             return;
         };
-        match (self.role, &self.peers[index].member, message) {
+        match (self.role, &self.peers[index].site.member, message) {
             (Role::Mobile, _, SiteMessage::Attached(step)) => self.attached(now, index, &step),
             (Role::Gateway, Member::Home(_), SiteMessage::Attach(step)) => {
                 self.place(now, index, None, step);
@@ -60,15 +63,15 @@ impl Host {
     pub(super) fn send_site_message(&mut self, now: Instant, to: usize, message: &SiteMessage) {
         let peer = &mut self.peers[to];
         let Some(at) = peer.endpoint else { return };
-        peer.messages = peer.messages.wrapping_add(1);
-        for part in split(peer.messages, &message.encode()) {
+        peer.site.messages = peer.site.messages.wrapping_add(1);
+        for part in split(peer.site.messages, &message.encode()) {
             self.send_message(now, to, at, &part);
         }
     }
 
     /// Returns the state of a mobile host that belongs here.
     pub(super) fn home(&mut self, index: usize) -> Option<&mut Home> {
-        match &mut self.peers.get_mut(index)?.member {
+        match &mut self.peers.get_mut(index)?.site.member {
             Member::Home(home) => Some(home),
             Member::Guest(_) | Member::Gateway => None,
         }
@@ -76,7 +79,7 @@ impl Host {
 
     /// Returns the state of a mobile host that belongs to another gateway.
     pub(super) fn guest(&mut self, index: usize) -> Option<&mut Guest> {
-        match &mut self.peers.get_mut(index)?.member {
+        match &mut self.peers.get_mut(index)?.site.member {
             Member::Guest(guest) => Some(guest),
             Member::Home(_) | Member::Gateway => None,
         }
@@ -84,7 +87,7 @@ impl Host {
 
     /// Returns the gateway that is the home of a guest, if it is known.
     pub(super) fn home_of(&self, index: usize) -> Option<usize> {
-        match &self.peers.get(index)?.member {
+        match &self.peers.get(index)?.site.member {
             Member::Guest(guest) => self.index_with(&guest.home),
             Member::Home(_) | Member::Gateway => None,
         }
@@ -96,7 +99,7 @@ impl Host {
 
     /// Returns true if a peer is another gateway of this gateway's site.
     pub(super) fn is_gateway(&self, index: usize) -> bool {
-        self.role == Role::Gateway && matches!(self.peers[index].member, Member::Gateway)
+        self.role == Role::Gateway && matches!(self.peers[index].site.member, Member::Gateway)
     }
 
     /// Ends the association with a mobile host that goes on elsewhere; returns what was delivered from it, and the
@@ -126,7 +129,7 @@ impl Host {
         let new = self.bearer.association(peer.endpoint, method, caps);
         let new = new.after(&mut peer.association);
         let former = std::mem::replace(&mut peer.association, new);
-        peer.is_void = true;
+        peer.site.is_void = true;
         peer.association
             .handle_input(now, association::Input::Link(false));
         self.agenda.touch(index, &self.peers);
@@ -136,18 +139,16 @@ impl Host {
     /// Sends a packet to a peer, by the gateway that serves it.
     pub(super) fn send_to_member(&mut self, now: Instant, index: usize, packet: Packet) {
         let home = self.home_of(index);
-        let place = match &mut self.peers[index].member {
-            Member::Home(home) => match &mut home.moving {
-                Some(moving) => {
+        let place = match &mut self.peers[index].site.member {
+            Member::Home(home) => {
+                if let Some(moving) = &mut home.moving {
                     let held = moving.hold(packet);
                     self.counts.packets_unroutable += u64::from(!held);
                     return;
                 }
-                None => {
-                    home.sent += u64::from(home.place.is_some());
-                    home.place
-                }
-            },
+                home.sent += u64::from(home.place.is_some());
+                home.place
+            }
             Member::Guest(guest) => home.filter(|_| !guest.service.is_here),
             Member::Gateway => None,
         };
@@ -163,7 +164,7 @@ impl Host {
     }
 
     /// Passes on a packet that another gateway has sent.
-    pub(super) fn from_gateway(&mut self, now: Instant, from: usize, packet: Packet) {
+    pub(super) fn arrived_from_gateway(&mut self, now: Instant, from: usize, packet: Packet) {
         let Some(ip) = packet.ip() else { return };
         let owner = |address| self.routes.owner(address);
         let [source, destination] = [ip.source(), ip.destination()].map(owner);
@@ -182,7 +183,7 @@ impl Host {
     /// Passes on a packet to a mobile host that another gateway has sent; returns false if it may not.
     fn take_for(&mut self, now: Instant, index: usize, from: usize, packet: &Packet) -> bool {
         let is_from_home = self.home_of(index) == Some(from);
-        match &mut self.peers[index].member {
+        match &mut self.peers[index].site.member {
             Member::Guest(guest) if is_from_home && guest.service.is_here => {
                 guest.service.came += 1;
                 self.hand_in(now, index, packet.clone());

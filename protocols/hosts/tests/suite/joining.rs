@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use hosts::{
-    ClaimRefusal, Decline, EventKind, Host, Input, Joining, JoiningInput, JoiningOutput, Output,
-    Peer, Role,
+    ClaimRefusal, Decline, EventKind, Host, Input, Joining, JoiningInput, JoiningOutput,
+    Membership, Output, Peer, Role,
 };
 use machine::{Machine, RandomStream, conformance};
 use session::{Invitation, PublicKey};
@@ -71,7 +71,10 @@ impl Net {
         let invitation = invitation();
         let invited = Peer {
             public: invitation.key().public_key(),
-            may_claim: true,
+            membership: Membership {
+                may_claim: true,
+                ..Membership::default()
+            },
             ..build::peer("tablet", &[])
         };
         let config = build::config(Role::Gateway, "gateway", vec![invited]);

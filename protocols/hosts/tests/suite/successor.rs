@@ -1,6 +1,6 @@
 //! Hosts that replace their keys while mobile hosts transfer.
 
-use hosts::{ClaimRefusal, Decline, EventKind, Input, OwnKeys, Peer};
+use hosts::{ClaimRefusal, Decline, EventKind, Input, Membership, OwnKeys, Peer};
 use session::PublicKey;
 
 use crate::members::{NAMES, Net, admit, gateway, mobile};
@@ -64,7 +64,10 @@ fn a_new_key_of_the_gateway_interrupts_nobody() {
 /// A mobile host that may claim another key.
 fn claimant(index: usize) -> Peer {
     Peer {
-        may_claim: true,
+        membership: Membership {
+            may_claim: true,
+            ..Membership::default()
+        },
         ..mobile(index)
     }
 }

@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 
-use hosts::{Caps, Config, Host, Input, Peer, ResolverTerms, Role, SitePart, SplitTerms, TcpTerms};
+use hosts::{
+    Caps, Config, Host, Input, Membership, Peer, ResolverTerms, Role, SplitTerms, TcpTerms,
+};
 use machine::RandomStream;
 use session::{Entropy, PrivateKey};
 use units::{Bytes, Instant};
@@ -34,8 +36,7 @@ pub(crate) fn peer(name: &str, networks: &[(&str, u8)]) -> Peer {
         caps: Caps::default(),
         resolver: ResolverTerms::Silent,
         tls_port: None,
-        may_claim: false,
-        site: SitePart::Alone,
+        membership: Membership::default(),
         weight: 1,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hosts::{Config, EventKind, Host, Input, Output, Peer, Role, SitePart};
+use hosts::{Config, EventKind, Host, Input, Membership, Output, Peer, Role, SitePart};
 use machine::{Machine, RandomStream};
 use units::{BitRate, Bytes, Duration, Instant, Probability};
 use wire::address::HopAddress;
@@ -45,35 +45,53 @@ impl Default for Setting {
     }
 }
 
-/// One direction between two hosts.
-#[derive(Debug, Default, Clone, Copy)]
-struct Line {
-    free_at: Instant,
+/// The ways between the hosts.
+struct Network {
+    setting: Setting,
+    random: RandomStream,
+    /// Time from which each way is free.
+    free_at: BTreeMap<(usize, usize), Instant>,
+    /// Datagrams on their way, by time and number.
+    flying: BTreeMap<(Instant, u64), (usize, usize, PacketBuffer)>,
+    number: u64,
+}
+
+/// A flow from one end to the other.
+pub(crate) struct Flow {
+    traffic: Traffic,
+    /// Time between two packets, and of the next one.
+    every: Duration,
+    next: Instant,
+    /// Packets that were sent, and what came of them.
+    pub(crate) sent: u64,
+    pub(crate) received: Received,
+    /// Longest time without a packet, since this was set to zero.
+    pub(crate) stall: Duration,
+    heard: Instant,
+}
+
+impl Flow {
+    fn new(traffic: Traffic, every: Duration) -> Self {
+        Self {
+            traffic,
+            every,
+            next: Instant::from_millis(1_000),
+            sent: 0,
+            received: Received::begin(),
+            stall: Duration::ZERO,
+            heard: Instant::ZERO,
+        }
+    }
 }
 
 /// A mobile host and three gateways.
 pub(crate) struct Roaming {
-    pub(crate) hosts: Vec<Host>,
+    hosts: Vec<Host>,
     pub(crate) now: Instant,
     pub(crate) events: Vec<(Instant, usize, EventKind)>,
-    /// Packets that each flow has sent, and what came of it.
-    pub(crate) sent: [u64; 2],
-    pub(crate) received: [Received; 2],
-    /// Longest time without a packet of the flow to the mobile host, since this was set to zero.
-    pub(crate) stall: Duration,
-    heard: Instant,
-    setting: Setting,
-    random: RandomStream,
-    lines: BTreeMap<(usize, usize), Line>,
-    /// Datagrams on their way, by time and number.
-    flying: BTreeMap<(Instant, u64), (usize, usize, PacketBuffer)>,
-    number: u64,
-    flows: [Traffic; 2],
-    /// Time between two packets of each flow, and of the next ones.
-    every: [Duration; 2],
-    next: [Instant; 2],
-    /// Hosts that are cut off.
-    pub(crate) cut: Vec<usize>,
+    /// The flow to the mobile host, and that from it.
+    pub(crate) flows: [Flow; 2],
+    network: Network,
 }
 
 fn address(host: usize) -> HopAddress {
@@ -92,7 +110,10 @@ fn peer(of: usize, host: usize) -> Peer {
     };
     Peer {
         endpoint: (host != MOBILE).then(|| address(host)),
-        site,
+        membership: Membership {
+            site,
+            ..Membership::default()
+        },
         ..build::peer(NAMES[host], networks)
     }
 }
@@ -111,25 +132,22 @@ fn host(index: usize, seed: u64) -> Host {
 
 impl Roaming {
     pub(crate) fn new(setting: Setting) -> Self {
+        let hosts = (0..NAMES.len()).map(|index| host(index, setting.seed));
         let mut site = Self {
-            hosts: (0..NAMES.len())
-                .map(|index| host(index, setting.seed))
-                .collect(),
+            hosts: hosts.collect(),
             now: Instant::ZERO,
             events: Vec::new(),
-            sent: [0; 2],
-            received: [Received::begin(), Received::begin()],
-            stall: Duration::ZERO,
-            heard: Instant::ZERO,
-            random: RandomStream::named(setting.seed, "losses"),
-            setting,
-            lines: BTreeMap::new(),
-            flying: BTreeMap::new(),
-            number: 0,
-            flows: [Traffic::bulk(DOWN), Traffic::upload(UP)],
-            every: [Duration::from_micros(1_000), Duration::from_micros(5_000)],
-            next: [Instant::from_millis(1_000); 2],
-            cut: Vec::new(),
+            flows: [
+                Flow::new(Traffic::bulk(DOWN), Duration::from_millis(1)),
+                Flow::new(Traffic::upload(UP), Duration::from_millis(5)),
+            ],
+            network: Network {
+                setting,
+                random: RandomStream::named(setting.seed, "losses"),
+                free_at: BTreeMap::new(),
+                flying: BTreeMap::new(),
+                number: 0,
+            },
         };
         for host in 0..NAMES.len() {
             site.input(host, Input::Wall(WALL));
@@ -166,49 +184,43 @@ impl Roaming {
             _ => return,
         };
         assert_eq!(host, [MOBILE, HOME][flow], "flow {flow} came out elsewhere");
-        self.received[flow].note(packet);
-        if flow == 0 {
-            self.stall = self.stall.max(self.now.since(self.heard));
-            self.heard = self.now;
-        }
+        let flow = &mut self.flows[flow];
+        flow.received.note(packet);
+        flow.stall = flow.stall.max(self.now.since(flow.heard));
+        flow.heard = self.now;
     }
 
     fn launch(&mut self, from: usize, to: HopAddress, buffer: PacketBuffer) {
-        let to = (0..NAMES.len())
-            .find(|host| address(*host) == to)
-            .expect("a host");
-        if [from, to].iter().any(|host| self.cut.contains(host)) {
-            return;
-        }
+        let mut all = 0..NAMES.len();
+        let to = all.find(|host| address(*host) == to).expect("a host");
+        let network = &mut self.network;
+        let setting = network.setting;
         let is_hop = from == MOBILE || to == MOBILE;
-        let line = self.lines.entry((from, to)).or_default();
         let (rate, delay, loss) = if is_hop {
-            (self.setting.rate, self.setting.delay, self.setting.loss)
+            (setting.rate, setting.delay, setting.loss)
         } else {
-            (
-                BitRate::from_megabits(1_000),
-                self.setting.wire,
-                Probability::NEVER,
-            )
+            let rate = BitRate::from_megabits(1_000);
+            (rate, setting.wire, Probability::NEVER)
         };
-        line.free_at = line.free_at.max(self.now) + rate.time_for(Bytes::from(buffer.len() + 42));
-        let arrives = line.free_at + delay;
-        if self.random.chance(loss) {
-            return;
+        let free_at = network.free_at.entry((from, to)).or_default();
+        *free_at = self.now.max(*free_at) + rate.time_for(Bytes::from(buffer.len() + 42));
+        let arrives = *free_at + delay;
+        if !network.random.chance(loss) {
+            network.number += 1;
+            let cargo = (from, to, buffer);
+            network.flying.insert((arrives, network.number), cargo);
         }
-        self.number += 1;
-        self.flying
-            .insert((arrives, self.number), (from, to, buffer));
     }
 
-    /// Lets time pass. Until `silent`, both flows send.
+    /// Lets time pass. Both flows send, unless they are `silent`.
     pub(crate) fn run(&mut self, span: Duration, silent: bool) {
         let end = self.now + span;
         loop {
-            let timer = self.hosts.iter().filter_map(Machine::poll_timeout).min();
-            let flying = self.flying.first_key_value().map(|(key, _)| key.0);
-            let traffic = self.next.iter().min().copied().filter(|_| !silent);
-            let Some(next) = [timer, flying, traffic].into_iter().flatten().min() else {
+            let timers = self.hosts.iter().filter_map(Machine::poll_timeout);
+            let flying = self.network.flying.keys().next().map(|(due, _)| *due);
+            let traffic = self.flows.iter().map(|flow| flow.next);
+            let traffic = traffic.filter(|_| !silent);
+            let Some(next) = timers.chain(flying).chain(traffic).min() else {
                 break;
             };
             if next > end {
@@ -218,39 +230,36 @@ impl Roaming {
             self.step(silent);
         }
         self.now = end;
-        if silent {
-            self.next = [end; 2];
+        for flow in self.flows.iter_mut().filter(|_| silent) {
+            flow.next = end;
         }
     }
 
     fn step(&mut self, silent: bool) {
-        while let Some(entry) = self
-            .flying
-            .first_entry()
-            .filter(|entry| entry.key().0 <= self.now)
+        let now = self.now;
+        while let Some(first) = self.network.flying.first_entry()
+            && first.key().0 <= now
         {
-            let (from, to, buffer) = entry.remove();
-            let input = datagram(address(from), self.now, buffer);
-            self.input(to, input);
+            let (from, to, buffer) = first.remove();
+            self.input(to, datagram(address(from), now, buffer));
         }
         for host in 0..NAMES.len() {
-            if self.hosts[host]
-                .poll_timeout()
-                .is_some_and(|due| due <= self.now)
-            {
-                self.hosts[host].handle_timeout(self.now);
+            let due = self.hosts[host].poll_timeout();
+            if due.is_some_and(|due| due <= now) {
+                self.hosts[host].handle_timeout(now);
                 self.carry(host);
             }
         }
-        for flow in 0..2 {
-            if !silent && self.next[flow] <= self.now {
-                self.next[flow] = self.now + self.every[flow];
-                if self.sent[flow] >= self.received[flow].packets + WINDOW {
-                    continue;
-                }
-                self.sent[flow] += 1;
-                let packet = self.flows[flow].next();
-                self.input([HOME, MOBILE][flow], Input::Packet(packet));
+        for (flow, from) in [HOME, MOBILE].into_iter().enumerate() {
+            let flow = &mut self.flows[flow];
+            if silent || flow.next > now {
+                continue;
+            }
+            flow.next = now + flow.every;
+            if flow.sent < flow.received.packets + WINDOW {
+                flow.sent += 1;
+                let packet = flow.traffic.next();
+                self.input(from, Input::Packet(packet));
             }
         }
     }
