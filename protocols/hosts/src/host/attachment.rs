@@ -26,7 +26,8 @@ impl Host {
         let side = &mut self.mobile;
         let wall = self.endpoint.wall_clock(now);
         side.attachments = wall.max(side.attachments + 1);
-        let attachment = Attachment::new(now, to, side.attachments);
+        let is_first = to == side.gateway;
+        let attachment = Attachment::new(now, to, side.attachments, is_first);
         side.attachment = Some(attachment);
     }
 
@@ -63,7 +64,7 @@ impl Host {
         let Some(attachment) = &mut self.mobile.attachment else {
             return;
         };
-        if now >= attachment.ends() && attachment.to != self.mobile.gateway {
+        if attachment.is_over(now) {
             return self.give_up_attachment(now);
         }
         if attachment.asks(now) {
@@ -78,16 +79,17 @@ impl Host {
 
     /// Stays with the former gateway, as the next one does not answer.
     fn give_up_attachment(&mut self, now: Instant) {
-        if let Some(attachment) = self.mobile.attachment.take() {
-            self.announce(attachment.to, EventKind::NotAttached);
-            let former = self.mobile.gateway;
-            // The former one may have ended its association, so that begins anew.
-            for index in [attachment.to, former] {
-                let _ = self.endpoint.disconnect(self.peers[index].id);
-                self.part(now, index);
-            }
-            let _ = self.endpoint.connect(now, self.peers[former].id);
+        let Some(attachment) = self.mobile.attachment.take() else {
+            return;
+        };
+        self.announce(attachment.to, EventKind::NotAttached);
+        let former = self.mobile.gateway;
+        // Once it was asked, the former one may have ended its association, so that begins anew.
+        let asked = attachment.due.map(|_| former);
+        for index in [Some(attachment.to), asked].into_iter().flatten() {
+            self.leave_gateway(now, index);
         }
+        let _ = self.endpoint.connect(now, self.peers[former].id);
     }
 
     /// A gateway serves this host from now on, and has the report of the former one.
@@ -108,10 +110,7 @@ impl Host {
                 .and_then(|report| association.withdraw(report).ok())
                 .unwrap_or_default();
             self.hand_over_routes(former, index);
-            // The former gateway is known, and only others are refused.
-            let _ = self.endpoint.leave(now, self.peers[former].id);
-            self.follow_sessions(now, None);
-            self.part(now, former);
+            self.leave_gateway(now, former);
         }
         self.link(now, index);
         for packet in packets {
@@ -119,6 +118,14 @@ impl Host {
         }
         let lasted = now.since(attachment.since);
         self.announce(index, EventKind::Attached { lasted });
+    }
+
+    /// Ends the session with a gateway: the next one begins anew.
+    fn leave_gateway(&mut self, now: Instant, index: usize) {
+        // It is known, and only others are refused.
+        let _ = self.endpoint.leave(now, self.peers[index].id);
+        self.follow_sessions(now, None);
+        self.part(now, index);
     }
 
     fn hand_over_routes(&mut self, former: usize, index: usize) {

@@ -3,8 +3,9 @@
 use association::Report;
 use units::{Duration, Instant};
 
-/// Pause before the first repetition of a request; it doubles.
+/// Pause before the first repetition of a request; it doubles, up to the longest one.
 const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE_MOST: Duration = Duration::from_secs(2);
 /// Time after which an attachment is given up.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -20,10 +21,13 @@ pub(crate) struct Attachment {
     /// Time of the next request, since this host asks.
     pub(crate) due: Option<Instant>,
     pause: Duration,
+    /// Time when it is given up, if this host can stay with another gateway.
+    ends: Option<Instant>,
 }
 
 impl Attachment {
-    pub(crate) fn new(now: Instant, to: usize, number: u64) -> Self {
+    /// Returns an attachment to the gateway `to`, which takes the place of another one or is the first.
+    pub(crate) fn new(now: Instant, to: usize, number: u64, is_first: bool) -> Self {
         Self {
             to,
             number,
@@ -31,6 +35,7 @@ impl Attachment {
             report: None,
             due: None,
             pause: PAUSE,
+            ends: (!is_first).then(|| now + PATIENCE),
         }
     }
 
@@ -39,18 +44,18 @@ impl Attachment {
         let asks = self.due.is_some_and(|due| due <= now);
         if asks {
             self.due = Some(now + self.pause);
-            self.pause = self.pause * 2;
+            self.pause = (self.pause * 2).min(PAUSE_MOST);
         }
         asks
     }
 
     /// Returns the time of the next request, or when it is given up.
     pub(crate) fn acts_at(&self) -> Option<Instant> {
-        machine::earlier(self.due, Some(self.ends()))
+        machine::earlier(self.due, self.ends)
     }
 
-    /// Returns the time when it is given up.
-    pub(crate) fn ends(&self) -> Instant {
-        self.since + PATIENCE
+    /// Returns true if it is to be given up.
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
+        self.ends.is_some_and(|ends| ends <= now)
     }
 }

@@ -99,3 +99,59 @@ fn nothing_is_lost_repeated_or_reordered_by_many_moves() {
         assert!(moves > 4, "seed {seed}: {moves} moves");
     }
 }
+
+/// Returns true if the mobile host has given up an attachment.
+fn has_given_up(site: &Roaming) -> bool {
+    let given_up = |(_, host, kind): &(_, usize, EventKind)| {
+        *host == MOBILE && *kind == EventKind::NotAttached
+    };
+    site.events.iter().any(given_up)
+}
+
+#[test]
+fn a_gateway_that_is_out_of_reach_disturbs_nothing() {
+    let mut site = Roaming::new(Setting::default());
+    site.network.cut = vec![[MOBILE, 2]];
+    site.run(SECOND * 3, false);
+    site.flows[0].stall = Duration::ZERO;
+    site.move_to(2);
+    site.run(SECOND * 7, false);
+    assert!(has_given_up(&site));
+    assert!(site.flows[0].stall < Duration::from_millis(5));
+    site.move_to(3);
+    site.run(SECOND, false);
+    is_whole(&mut site);
+    assert_eq!(attachments(&site), 2);
+}
+
+#[test]
+fn a_gateway_that_does_not_reach_the_home_is_given_up() {
+    let mut site = Roaming::new(Setting::default());
+    site.run(SECOND * 3, false);
+    site.network.cut = vec![[HOME, 2]];
+    site.move_to(2);
+    site.run(SECOND * 8, false);
+    assert!(has_given_up(&site));
+    // Both associations with the home have begun anew, and something was lost with the former ones.
+    let before = site.flows[0].received.packets;
+    site.flows
+        .iter_mut()
+        .for_each(|flow| flow.sent = flow.received.packets);
+    site.run(SECOND, false);
+    assert!(site.flows[0].received.packets > before + 800);
+}
+
+#[test]
+fn a_gateway_that_reaches_the_home_later_serves() {
+    for outage in [1, 3] {
+        let mut site = Roaming::new(Setting::default());
+        site.run(SECOND * 3, false);
+        site.network.cut = vec![[HOME, 2]];
+        site.move_to(2);
+        site.run(SECOND * outage, false);
+        site.network.cut.clear();
+        site.run(SECOND * 4, false);
+        assert_eq!(attachments(&site), 2);
+        is_whole(&mut site);
+    }
+}

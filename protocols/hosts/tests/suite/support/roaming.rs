@@ -46,7 +46,7 @@ impl Default for Setting {
 }
 
 /// The ways between the hosts.
-struct Network {
+pub(crate) struct Network {
     setting: Setting,
     random: RandomStream,
     /// Time from which each way is free.
@@ -54,6 +54,8 @@ struct Network {
     /// Datagrams on their way, by time and number.
     flying: BTreeMap<(Instant, u64), (usize, usize, PacketBuffer)>,
     number: u64,
+    /// Pairs of hosts between which nothing comes through.
+    pub(crate) cut: Vec<[usize; 2]>,
 }
 
 /// A flow from one end to the other.
@@ -91,7 +93,7 @@ pub(crate) struct Roaming {
     pub(crate) events: Vec<(Instant, usize, EventKind)>,
     /// The flow to the mobile host, and that from it.
     pub(crate) flows: [Flow; 2],
-    network: Network,
+    pub(crate) network: Network,
 }
 
 fn address(host: usize) -> HopAddress {
@@ -147,6 +149,7 @@ impl Roaming {
                 free_at: BTreeMap::new(),
                 flying: BTreeMap::new(),
                 number: 0,
+                cut: Vec::new(),
             },
         };
         for host in 0..NAMES.len() {
@@ -205,7 +208,8 @@ impl Roaming {
         let free_at = network.free_at.entry((from, to)).or_default();
         *free_at = self.now.max(*free_at) + rate.time_for(Bytes::from(buffer.len() + 42));
         let arrives = *free_at + delay;
-        if !network.random.chance(loss) {
+        let is_cut = |pair: &[usize; 2]| pair.contains(&from) && pair.contains(&to);
+        if !network.random.chance(loss) && !network.cut.iter().any(is_cut) {
             network.number += 1;
             let cargo = (from, to, buffer);
             network.flying.insert((arrives, network.number), cargo);
