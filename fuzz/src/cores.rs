@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::net::SocketAddr;
 
 use arq::{Arq, Config};
-use hosts::{Host, Membership, Peer, ResolverTerms, Role, SitePart};
+use hosts::{Host, Membership, Peer, ResolverTerms, Role};
 use machine::{Machine, RandomStream};
 use session::{
     DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Entropy, Limits, Output, PeerConfig, PeerId,

@@ -92,6 +92,20 @@ impl Host {
         let _ = self.endpoint.connect(now, self.peers[former].id);
     }
 
+    /// The home knows a later number, of an earlier life of this host: asks again with the next one.
+    pub(super) fn attachment_is_behind(&mut self, now: Instant, index: usize, latest: u64) {
+        let side = &mut self.mobile;
+        if let Some(attachment) = &mut side.attachment
+            && attachment.to == index
+            && attachment.number <= latest
+        {
+            side.attachments = latest.saturating_add(1);
+            attachment.number = side.attachments;
+            attachment.due = Some(now);
+            self.attach_due(now);
+        }
+    }
+
     /// A gateway serves this host from now on, and has the report of the former one.
     pub(super) fn attached(&mut self, now: Instant, index: usize, step: &Step) {
         let is_it = |attachment: &mut Attachment| {

@@ -36,10 +36,19 @@ impl Host {
 
     /// Repeats what was said about an attachment.
     fn place_again(&mut self, now: Instant, index: usize, to: Option<usize>, number: u64) {
+        let mobile = self.key_of(index);
         let Some(home) = self.home(index) else { return };
-        if home.moving.is_some() {
+        let latest = home.number;
+        if number < latest {
+            // Its clock went back while it did not run, or the message is late.
+            let (whom, message) = match to {
+                None => (index, SiteMessage::Behind(latest)),
+                Some(gateway) => (gateway, SiteMessage::ArrivedBehind(mobile, latest)),
+            };
+            self.send_site_message(now, whom, &message);
+        } else if home.moving.is_some() {
             self.ask_to_yield(now, index);
-        } else if home.number == number && home.place == to {
+        } else if home.place == to {
             self.answer_attachment(now, index);
         }
     }

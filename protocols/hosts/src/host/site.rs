@@ -25,6 +25,9 @@ impl Host {
         };
         match (self.role, &self.peers[index].site.member, message) {
             (Role::Mobile, _, SiteMessage::Attached(step)) => self.attached(now, index, &step),
+            (Role::Mobile, _, SiteMessage::Behind(number)) => {
+                self.attachment_is_behind(now, index, number);
+            }
             (Role::Gateway, Member::Home(_), SiteMessage::Attach(step)) => {
                 self.place(now, index, None, step);
             }
@@ -40,15 +43,19 @@ impl Host {
         let index_of = |mobile: &Key| self.index_with(&PublicKey::from_bytes(*mobile));
         let index = match &message {
             SiteMessage::Arrived(mobile, _)
+            | SiteMessage::ArrivedBehind(mobile, _)
             | SiteMessage::Serve(mobile, _)
             | SiteMessage::Yield { mobile, .. }
             | SiteMessage::Yielded { mobile, .. } => index_of(mobile),
-            SiteMessage::Attach(_) | SiteMessage::Attached(_) => None,
+            SiteMessage::Attach(_) | SiteMessage::Attached(_) | SiteMessage::Behind(_) => None,
         };
         let Some(index) = index else { return };
         let is_home = self.home_of(index) == Some(from);
         match message {
             SiteMessage::Arrived(_, step) => self.place(now, index, Some(from), step),
+            SiteMessage::ArrivedBehind(_, number) if is_home => {
+                self.send_site_message(now, index, &SiteMessage::Behind(number));
+            }
             SiteMessage::Serve(_, step) if is_home => self.serve(now, index, step),
             SiteMessage::Yield { step, sent, .. } if is_home => {
                 self.begin_to_yield(now, index, step, sent);

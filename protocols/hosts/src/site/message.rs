@@ -22,6 +22,10 @@ pub(crate) enum SiteMessage {
     Attach(Step),
     /// The gateway serves the mobile host.
     Attached(Step),
+    /// The number of the attachment is behind the latest one, which this is.
+    Behind(u64),
+    /// From the home: the mobile host's number is behind the latest one, which this is.
+    ArrivedBehind(Key, u64),
     /// To a mobile host's home: it wants to be served by the sender.
     Arrived(Key, Step),
     /// From the home: the receiver serves the mobile host from now on.

@@ -4,8 +4,8 @@ use hosts::EventKind;
 use machine::RandomStream;
 use units::{Duration, Probability};
 
-use crate::support::MOBILE;
 use crate::support::roaming::{HOME, Roaming, Setting};
+use crate::support::{MOBILE, WALL};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -153,5 +153,24 @@ fn a_gateway_that_reaches_the_home_later_serves() {
         site.run(SECOND * 4, false);
         assert_eq!(attachments(&site), 2);
         is_whole(&mut site);
+    }
+}
+
+#[test]
+fn a_mobile_host_whose_clock_went_back_is_served() {
+    for last in [HOME, 2] {
+        let mut site = Roaming::new(Setting::default());
+        site.run(SECOND * 3, false);
+        site.move_to(3);
+        site.run(SECOND, false);
+        site.move_to(last);
+        site.run(SECOND, false);
+        let before = attachments(&site);
+        site.restart_mobile(WALL - 3_600_000_000_000);
+        site.run(SECOND * 3, true);
+        assert_eq!(attachments(&site), before + 1, "{:?}", site.events);
+        site.move_to(3);
+        site.run(SECOND * 2, true);
+        assert_eq!(attachments(&site), before + 2, "{:?}", site.events);
     }
 }

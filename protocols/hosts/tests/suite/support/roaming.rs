@@ -163,6 +163,12 @@ impl Roaming {
         self.carry(host);
     }
 
+    /// Has the mobile host begin a new life, with this clock.
+    pub(crate) fn restart_mobile(&mut self, wall: u64) {
+        self.hosts[MOBILE] = host(MOBILE, self.network.setting.seed + 1);
+        self.input(MOBILE, Input::Wall(wall));
+    }
+
     /// Has the mobile host move to this gateway.
     pub(crate) fn move_to(&mut self, gateway: usize) {
         let key = private_key(NAMES[gateway]).public_key();
