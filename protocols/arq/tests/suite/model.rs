@@ -112,9 +112,10 @@ impl World {
             for packet in withdrawn.packets {
                 let (flow, place) = name(&packet);
                 let is_brief = self.expected[other].brief.contains_key(&(flow, place));
-                let (class, protocol) = match is_brief {
-                    false => (Class::Held, Protocol::TCP),
-                    true => (Class::Brief, Protocol::UDP),
+                let (class, protocol) = if is_brief {
+                    (Class::Brief, Protocol::UDP)
+                } else {
+                    (Class::Held, Protocol::TCP)
                 };
                 let key = FlowKey {
                     protocol,
