@@ -30,6 +30,7 @@ mod links;
 mod log;
 mod manual;
 mod mount;
+mod r#move;
 mod nfs;
 mod peers;
 mod reload;
@@ -61,6 +62,7 @@ Examples:
   lasthop check gateway.toml                 validate a configuration
   lasthop reload                             take a changed configuration without a restart
   lasthop status                             the state of the hop, at either end
+  lasthop move west                          another gateway of the site serves this mobile host
   lasthop top                                the same each second, with the fades of the last minute
   lasthop web                                metrics for Prometheus, and a live page, of a daemon
   lasthop doctor                             what keeps the hop from working well, with remedies
@@ -100,6 +102,7 @@ enum Command {
     #[cfg(feature = "lab")]
     Lab(lab::Arguments),
     Mount(Box<mount::Arguments>),
+    Move(r#move::Arguments),
     Nfs(Box<nfs::Arguments>),
     Peers(peers::PeersArguments),
     Reload(reload::Arguments),
@@ -184,6 +187,7 @@ fn run(command: Command) -> Result<(), Failure> {
         #[cfg(feature = "lab")]
         Command::Lab(arguments) => lab::run(&arguments),
         Command::Mount(arguments) => mount::run(&arguments),
+        Command::Move(arguments) => r#move::run(&arguments),
         Command::Nfs(arguments) => nfs::run(&arguments),
         Command::Reload(arguments) => reload::run(&arguments),
         Command::Signals(arguments) => signals::run(&arguments),

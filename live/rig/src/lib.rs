@@ -5,6 +5,7 @@
 
 pub mod daemons;
 pub mod needs;
+pub mod site;
 
 mod air;
 mod attack;

@@ -24,6 +24,7 @@ const STATUS: &str = "status";
 const SUMMARY: &str = "summary";
 const RELOAD: &str = "reload";
 const STOP: &str = "stop";
+const MOVE: &str = "move";
 /// Length of the longest query, in bytes.
 pub(crate) const LONGEST_QUESTION: usize = 256;
 /// Largest number of clients at the same time; a further one displaces the oldest.
@@ -37,20 +38,25 @@ const RELOAD_PATIENCE: Duration = Duration::from_mins(1);
 /// Time that the end of a daemon may take.
 const STOP_PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a client wants to see of the daemon: a page of peers, from this number on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum View {
+/// A query that the daemon answers at once. Of peers it shows a page, from this number on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Query {
     /// Everything: the query is `status`, or `status NUMBER`.
     Status { from: usize },
     /// A few numbers of each peer: `summary`, or `summary NUMBER`.
     Summary { from: usize },
+    /// The gateway with this name is to serve this mobile host: `move NAME`.
+    Move { to: String },
 }
 
-impl View {
+impl Query {
     /// Reads a query; `None` if it is another one.
     fn parse(question: &[u8]) -> Option<Self> {
         let question = str::from_utf8(question).ok()?;
         let (name, from) = question.split_once(' ').unwrap_or((question, "0"));
+        if name == MOVE {
+            return Some(Self::Move { to: from.into() });
+        }
         let from = from.parse().ok()?;
         match name {
             STATUS => Some(Self::Status { from }),
@@ -141,14 +147,14 @@ impl Control {
         }
     }
 
-    /// Continues with the client that has this token; `view` returns the reply to a query for the daemon's state, and
-    /// `reloader` gets requests to reload. Returns a query for a capture, whose client this socket has nothing more to
+    /// Continues with the client that has this token; `answer` returns the reply to a query, and `reloader` gets requests
+    /// to reload. Returns a query for a capture, whose client this socket has nothing more to
     /// do with.
     pub(crate) fn serve(
         &mut self,
         token: u64,
         waiter: &Waiter,
-        view: impl FnOnce(View) -> String,
+        answer: impl FnOnce(Query) -> String,
         reloader: Option<&mut Reloader>,
     ) -> Option<Ask> {
         let index = self
@@ -156,7 +162,7 @@ impl Control {
             .iter()
             .position(|client| client.token == token)?;
         let client = &mut self.clients[index];
-        let goes_on = client.advance(view, reloader);
+        let goes_on = client.advance(answer, reloader);
         if let Some(selection) = client.wanted_capture() {
             let Client { stream, token, .. } = self.clients.remove(index);
             return Some(Ask {
@@ -184,7 +190,7 @@ impl Client {
     /// Reads or writes what is possible now; returns false if nothing is left to do.
     fn advance(
         &mut self,
-        view: impl FnOnce(View) -> String,
+        answer: impl FnOnce(Query) -> String,
         reloader: Option<&mut Reloader>,
     ) -> io::Result<bool> {
         if self.reload.is_some() {
@@ -203,8 +209,8 @@ impl Client {
                 return Ok(true);
             }
             let question = self.question.trim_ascii();
-            if let Some(wanted) = View::parse(question) {
-                self.reply(view(wanted));
+            if let Some(query) = Query::parse(question) {
+                self.reply(answer(query));
                 return self.send();
             }
             match question {
@@ -218,7 +224,7 @@ impl Client {
                 known if known == STOP.as_bytes() => self.reply(r#"{"stopping":true}"#.into()),
                 _ if self.wanted_capture().is_some() => return Ok(true),
                 _ => self.reply(
-                    r#"{"error":"unknown question; known: capture, reload, status, stop, summary"}"#
+                    r#"{"error":"unknown question; known: capture, move, reload, status, stop, summary"}"#
                         .into(),
                 ),
             }
@@ -349,6 +355,19 @@ pub fn ask_reload(path: &Path) -> io::Result<Result<String, String>> {
     }
 }
 
+/// Has the mobile host with the control socket at `path` be served by the gateway of its site with this name; returns
+/// the daemon's error, if it has one. The move takes a moment.
+///
+/// # Errors
+/// Those of [`ask_status`].
+pub fn ask_move(path: &Path, gateway: &str) -> io::Result<Result<(), String>> {
+    let mut reply: Value = ask(path, &format!("{MOVE} {gateway}"), Some(PATIENCE))?;
+    Ok(match reply["error"].take() {
+        Value::String(error) => Err(error),
+        _ => Ok(()),
+    })
+}
+
 /// Has the daemon with the control socket at `path` end, and waits until it has taken back its changes to the system.
 ///
 /// # Errors
@@ -448,13 +467,14 @@ mod tests {
 
     #[test]
     fn a_query_names_a_view_and_a_peer() {
-        let views = ["status", "summary", "status 7", "summary 4000"].map(str::as_bytes);
-        let read = views.map(View::parse);
+        let queries = ["status", "summary", "status 7", "summary 4000", "move west"];
+        let read = queries.map(str::as_bytes).map(Query::parse);
         let expected = [
-            View::Status { from: 0 },
-            View::Summary { from: 0 },
-            View::Status { from: 7 },
-            View::Summary { from: 4_000 },
+            Query::Status { from: 0 },
+            Query::Summary { from: 0 },
+            Query::Status { from: 7 },
+            Query::Summary { from: 4_000 },
+            Query::Move { to: "west".into() },
         ];
         assert_eq!(read, expected.map(Some));
         for other in [
@@ -465,8 +485,8 @@ mod tests {
             "summary x",
             "status 99999999999999999999",
         ] {
-            assert_eq!(View::parse(other.as_bytes()), None, "{other}");
+            assert_eq!(Query::parse(other.as_bytes()), None, "{other}");
         }
-        assert_eq!(View::parse(&[0xff]), None);
+        assert_eq!(Query::parse(&[0xff]), None);
     }
 }

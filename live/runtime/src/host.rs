@@ -7,6 +7,7 @@ use edges::tun::TunDevice;
 use hosts::{Host, Input, Output, SplitStatus, Summary, TapConfig, Tapped};
 use machine::Machine;
 use serde::Serialize;
+use session::PublicKey;
 use units::{Bytes, Instant};
 
 use crate::event_loop::{EventLoop, RuntimeError, Stopped};
@@ -39,6 +40,11 @@ pub trait DrivenHost: Machine<Input = Input, Output = Output> {
 
     /// Returns the next copy of its tap.
     fn poll_tapped(&mut self) -> Option<Tapped> {
+        None
+    }
+
+    /// Returns the key of the gateway with this name, if this is a mobile host.
+    fn gateway_named(&self, _name: &str) -> Option<PublicKey> {
         None
     }
 
@@ -83,6 +89,10 @@ impl DrivenHost for Host {
 
     fn poll_tapped(&mut self) -> Option<Tapped> {
         self.poll_tapped()
+    }
+
+    fn gateway_named(&self, name: &str) -> Option<PublicKey> {
+        self.gateway_named(name)
     }
 
     fn peer_at(&self, address: IpAddr) -> Option<&str> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use hosts::{Input, Output, Summary, TapConfig, Tapped};
 use machine::{Machine, Step, Tape};
-use session::Entropy;
+use session::{Entropy, PublicKey};
 use split::SplitStatus;
 use units::{Bytes, Instant};
 
@@ -102,6 +102,10 @@ impl<H: DrivenHost> DrivenHost for Recorder<H> {
 
     fn poll_tapped(&mut self) -> Option<Tapped> {
         self.host.poll_tapped()
+    }
+
+    fn gateway_named(&self, name: &str) -> Option<PublicKey> {
+        self.host.gateway_named(name)
     }
 
     fn peer_at(&self, address: IpAddr) -> Option<&str> {

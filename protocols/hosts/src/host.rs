@@ -44,6 +44,7 @@ use crate::peer::Bearer;
 use crate::peers::Peers;
 use crate::route::Routes;
 use crate::sharing::Sharing;
+use crate::site::Cause;
 use crate::streams::StreamMaker;
 use crate::tap::Outputs;
 use crate::terms;
@@ -432,7 +433,7 @@ impl Machine for Host {
             Input::ClaimRefused { of, reason } => self.claim_refused(now, &of, reason),
             Input::Keys(keys) => self.replace_keys(now, *keys),
             Input::NextKey(key) => self.begin_claim(now, *key),
-            Input::MoveTo(gateway) => self.move_to(now, &gateway),
+            Input::MoveTo(gateway) => self.move_to(now, &gateway, Cause::Asked),
             Input::Memory(total) => {
                 if let Some(leases) = &mut self.leases {
                     leases.set_total(total);
@@ -455,6 +456,7 @@ impl Machine for Host {
         self.claim(now);
         self.ways_due(now);
         self.attach_due(now);
+        self.watch_due(now);
         self.site_due(now);
         if let Some(splitter) = &mut self.splitter
             && splitter.poll_timeout().is_some_and(|due| due <= now)

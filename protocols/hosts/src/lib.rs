@@ -49,7 +49,7 @@ use redirector::Chunks;
 pub use resolver::ResolverTerms;
 use session::PublicKey;
 pub use session::{Decline, OwnKeys};
-pub use site::SitePart;
+pub use site::{SitePart, SiteStatus};
 pub use split::{Cause, Choice, HopCondition, Scope, SplitStatus, SystemEvent, SystemRequest};
 pub use status::{NextKeyStatus, PeerStatus, Status};
 pub use streams::StreamLimits;

@@ -9,14 +9,18 @@ mod guest;
 mod home;
 mod message;
 mod parts;
+mod watch;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use session::PublicKey;
 
-pub(crate) use attachment::Attachment;
+pub(crate) use attachment::{Attachment, Cause};
 pub(crate) use guest::Guest;
 pub(crate) use home::Home;
 pub(crate) use message::{Key, SiteMessage, Step, Yielded};
 pub(crate) use parts::{Parts, split};
+pub(crate) use watch::{Watch, WatchStep};
 
 /// Place of a peer in the site of this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,6 +32,24 @@ pub enum SitePart {
     Gateway,
     /// A mobile host whose home is the gateway with this key.
     Guest(PublicKey),
+}
+
+/// State of a peer in a site with several gateways.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SiteStatus {
+    /// The gateway that serves this mobile host.
+    Serves,
+    /// A gateway that could serve this mobile host.
+    Reserve,
+    /// Another gateway of the site of this one.
+    Gateway,
+    /// A mobile host that this gateway serves.
+    Here,
+    /// A mobile host with its home here, which the gateway with this name serves.
+    At(String),
+    /// A mobile host with its home elsewhere, which this gateway does not serve.
+    Elsewhere,
 }
 
 /// State of a peer's place in the site.

@@ -13,7 +13,7 @@ use crate::host::{Host, NextKey};
 use crate::keepalive::Keepalive;
 use crate::leases::Leases;
 use crate::peer::Peer;
-use crate::{Choice, Limit, PlaceStatus, Registration, Role, SplitTerms, Trouble};
+use crate::{Choice, Limit, PlaceStatus, Registration, Role, SiteStatus, SplitTerms, Trouble};
 
 /// Time for which a count of the memory of all peers stands.
 const RECOUNT: Duration = Duration::from_secs(1);
@@ -83,6 +83,9 @@ pub struct PeerStatus {
     /// What keeps this host from it, if anything does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<Trouble>,
+    /// Its place in the site, if that has several gateways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site: Option<SiteStatus>,
     /// Way across the hop for its new TCP connections, if that is chosen for each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
@@ -158,6 +161,7 @@ impl Host {
             packets_refused: peer.foreign.packets,
             trouble: self.trouble(now, index),
             choice: self.choice(index),
+            site: self.site_status(index),
             knows_former_key: peer.keys.knows_former,
             limit: peer.limit(now),
             recent: peer.association.traffic(now),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::Instant;
 
 use crate::host::Host;
-use crate::{LimitedBy, PeerStatus, Registration, Role, Status, Trouble};
+use crate::{LimitedBy, PeerStatus, Registration, Role, SiteStatus, Status, Trouble};
 
 /// Largest number of peers in a page of the whole status: 16 of at most 8 KiB each.
 const STATUS_PAGE: usize = 16;
@@ -56,6 +56,9 @@ pub struct PeerSummary {
     pub airtime_percent: Option<u64>,
     /// What keeps this host from it, if anything is known to.
     pub trouble: Option<Trouble>,
+    /// Its place in the site, if that has several gateways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site: Option<SiteStatus>,
 }
 
 impl PeerSummary {
@@ -80,6 +83,7 @@ impl PeerSummary {
                 .as_ref()
                 .map(|air| (air.airtime_share.as_f64() * 100.0).round() as u64),
             trouble: peer.trouble.clone(),
+            site: peer.site.clone(),
         }
     }
 }

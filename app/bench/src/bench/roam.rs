@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use edges::netlink::{Netlink, Route};
 use rig::{Air, End, Link, Namespace};
 use serde::Serialize;
+use socket2::SockRef;
 use units::BitRate;
 
 use super::beside::there;
@@ -71,6 +72,9 @@ pub(crate) struct Options {
     /// Seconds from one change to the next; more than 2
     #[arg(long, default_value_t = 5.0)]
     every: f64,
+    /// The sender's congestion control: one of those of the kernel
+    #[arg(long, default_value = "cubic")]
+    sender: String,
     /// File for the rows, as JSON
     #[arg(long, value_name = "FILE", default_value = "target/bench-roam.json")]
     json: PathBuf,
@@ -144,7 +148,7 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     }
     let program = options.alone.enter(shell, || Ok(()))?;
     let folder = setting::folder(Some("/mnt"))?;
-    let roaming = Roaming::new(folder.path(), program)?;
+    let roaming = Roaming::new(folder.path(), program, &options.sender)?;
     let rows = roaming.measure(options)?;
     show(&rows);
     super::keep(shell, &options.json, &rows)
@@ -161,7 +165,7 @@ struct Roaming {
 }
 
 impl Roaming {
-    fn new(folder: &Path, program: &Path) -> Result<Self, Failure> {
+    fn new(folder: &Path, program: &Path, sender: &str) -> Result<Self, Failure> {
         let hop = Hop::new(folder, program)?;
         let airs = LINKS.iter().map(|link| air(&hop, link));
         let airs = airs.collect::<Result<Vec<_>, Failure>>()?;
@@ -184,7 +188,7 @@ impl Roaming {
         let daemons = hop.start_daemons(&configured)?;
         configured.wait_until_connected()?;
         let (arrivals, begun) = (Arc::default(), Instant::now());
-        download([&fixed, &hop.mobile], begun, Arc::clone(&arrivals))?;
+        download([&fixed, &hop.mobile], sender, begun, Arc::clone(&arrivals))?;
         Ok(Self {
             hop,
             arrivals,
@@ -270,9 +274,10 @@ fn air(hop: &Hop, way: &Way) -> Result<Air, Failure> {
     Ok(Air::between(link, ends)?)
 }
 
-/// Begins a download without end.
+/// Begins a download without end, from a sender with this congestion control.
 fn download(
     [fixed, mobile]: [&Namespace; 2],
+    sender: &str,
     begun: Instant,
     arrivals: Arc<Mutex<Arrivals>>,
 ) -> Result<(), Failure> {
@@ -280,6 +285,9 @@ fn download(
     let at = there(fixed, || listener.local_addr())?;
     let mut client = there(mobile, || TcpStream::connect_timeout(&at, PATIENCE))?;
     let (mut server, _) = there(fixed, || listener.accept())?;
+    there(fixed, || {
+        SockRef::from(&server).set_tcp_congestion(sender.as_bytes())
+    })?;
     let content = vec![7; 65_536];
     thread::spawn(move || while server.write_all(&content).is_ok() {});
     thread::spawn(move || {

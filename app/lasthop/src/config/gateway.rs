@@ -17,6 +17,7 @@ use super::caps::Caps;
 use super::carrier::Carrier;
 use super::dns::{Dns, SearchDomains};
 use super::shared::{Hop, Network, Snoop, Tun, state_folder};
+use super::site::SiteGateway;
 use super::split::{Split, SplitTransport, Tcp};
 use super::values::{Key, Listen, Name, Remote};
 use super::{ReadFiles, Source};
@@ -71,6 +72,9 @@ pub(crate) struct GatewayConfig {
     pub(crate) caps: Caps,
     /// Folder of further mobile hosts, a file for each.
     pub(crate) peers_folder: Option<PathBuf>,
+    /// The other gateways of its site.
+    #[serde(default)]
+    pub(crate) gateways: Vec<SiteGateway>,
     /// Addresses of the gateway for datagrams, for invitations.
     #[serde(default)]
     pub(crate) endpoints: Vec<Remote>,
@@ -175,6 +179,8 @@ pub(crate) struct Mobile {
     pub(crate) preshared_key_file: Option<PathBuf>,
     /// Inner addresses that it may use.
     pub(crate) addresses: Spanned<Vec<Network>>,
+    /// Name of the gateway that is its home, if that is not this one.
+    pub(crate) home: Option<Spanned<Name>>,
     /// Handling of its TCP on the hop.
     #[serde(default)]
     pub(crate) tcp: Tcp,
@@ -222,6 +228,7 @@ impl GatewayConfig {
             let what = "`lean` is for mobile hosts, whose gateway keeps the timers; remove it here";
             return Err(source.wrong(None, what));
         }
+        config.check_site(source)?;
         let mut known = KnownMobiles::default();
         for peer in &config.peers {
             let source = peer.source(source);

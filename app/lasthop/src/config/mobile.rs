@@ -12,6 +12,7 @@ use super::Source;
 use super::carrier::{Carrier, Endpoint, Endpoints};
 use super::dns::Dns;
 use super::shared::{Hop, Routes, Snoop, Tun, state_folder};
+use super::site::SiteGateway;
 use super::split::Split;
 use super::values::{Key, Name};
 use crate::failure::Failure;
@@ -38,6 +39,9 @@ pub(crate) struct MobileConfig {
     /// Name or number of the user that the daemon becomes after its start.
     pub(crate) user: Option<String>,
     pub(crate) gateway: Spanned<Gateway>,
+    /// The other gateways of its site.
+    #[serde(default)]
+    pub(crate) gateways: Vec<SiteGateway>,
     pub(crate) tun: Tun,
     #[serde(default)]
     pub(crate) hop: Hop,
@@ -72,6 +76,8 @@ impl Fallback {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Gateway {
+    /// Its name in a site with several.
+    name: Option<Name>,
     /// Addresses of the gateway; if missing on a shared link, the mobile host searches for it.
     endpoint: Option<Spanned<Endpoints>>,
     public_key: Option<Key>,
@@ -87,6 +93,7 @@ impl MobileConfig {
         config.tun.check(source)?;
         config.place(source)?;
         config.check_key(source)?;
+        config.check_site(source)?;
         if config.split.congestion_control.is_some() {
             let what = "only the gateway sets `congestion_control` of `[split]`; remove it here";
             return Err(source.wrong(None, what));
@@ -112,6 +119,12 @@ impl MobileConfig {
             }
         };
         Err(source.wrong(Some(self.gateway.span()), what))
+    }
+
+    /// Returns the name of the gateway.
+    pub(crate) fn gateway_name(&self) -> &str {
+        let name = self.gateway.get_ref().name.as_ref();
+        name.map_or("gateway", |name| &name.0)
     }
 
     /// Returns the public key of the gateway.

@@ -7,6 +7,7 @@ pub(crate) mod gateway;
 mod keys;
 pub(crate) mod mobile;
 pub(crate) mod shared;
+pub(crate) mod site;
 pub(crate) mod split;
 pub(crate) mod values;
 

@@ -11,7 +11,9 @@ use edges::nat::Masquerade;
 use edges::netlink::{ConnectionTracking, MAIN_TABLE, Route};
 use edges::sysctl;
 use edges::undo::{UndoError, UndoLog, UndoStep};
-use hosts::{Input, Membership, ResolverTerms, Resolvers, Role, Scope, TcpMethod, TcpTerms};
+use hosts::{
+    Input, Membership, ResolverTerms, Resolvers, Role, Scope, SitePart, TcpMethod, TcpTerms,
+};
 use ipnet::{IpNet, Ipv6Net};
 use runtime::MEMORY_BESIDE;
 use runtime::privileges::User;
@@ -20,7 +22,7 @@ use session::PublicKey;
 use units::Bytes;
 
 use super::dns::Offer;
-use super::peer::{peer, prefixes};
+use super::peer::{peer, prefixes, site_gateway};
 use super::reload::Present;
 use super::router_advertisements::{FORWARDING as FORWARDING_IPV6, forward_ipv6};
 use super::{Daemon, MobilePlan, bearer, prepare, split};
@@ -173,7 +175,9 @@ pub(super) fn members(
             // A key in the configuration itself is its operator's to change.
             membership: Membership {
                 may_claim: mobile.file().is_some(),
-                ..Membership::default()
+                site: config
+                    .home_of(mobile)
+                    .map_or(SitePart::Alone, SitePart::Guest),
             },
             ..peer
         };
@@ -196,6 +200,10 @@ pub(super) fn members(
             };
             members.push(Member { peer, scope: None });
         }
+    }
+    for gateway in &config.gateways {
+        let peer = site_gateway(gateway, source)?;
+        members.push(Member { peer, scope: None });
     }
     Ok(members)
 }
@@ -252,7 +260,7 @@ pub(super) struct Wiring {
 
 impl Wiring {
     pub(super) fn new(config: &GatewayConfig) -> Self {
-        let networks = config.peers.iter().flat_map(config::Mobile::networks);
+        let networks = config.residents().flat_map(config::Mobile::networks);
         let networks = networks.collect();
         let offer = Offer::of(config);
         let resolvers = offer.places.iter().map(|(_, to)| *to).collect();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use edges::names::Name;
 use edges::netlink::IpVersion;
-use hosts::{Input, Role, SplitTerms};
+use hosts::{Input, Role, SitePart, SplitTerms};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use runtime::privileges::User;
 use runtime::signals::Audience;
@@ -17,7 +17,7 @@ use wire::dns::AddressKind;
 
 use super::lookout::{Lookout, Place};
 use super::names;
-use super::peer::{peer, prefixes};
+use super::peer::{peer, prefixes, site_gateway};
 use super::reload::{self, Present};
 use super::wiring::Wiring;
 use super::{Daemon, MobilePlan, bearer, prepare};
@@ -25,6 +25,7 @@ use crate::config::Source;
 use crate::config::carrier::Endpoint;
 use crate::config::mobile::{Fallback, MobileConfig};
 use crate::config::shared::Routes;
+use crate::config::site::SiteGateway;
 use crate::failure::Failure;
 use crate::key_file;
 
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let inside: Vec<_> = config.tun.own().collect();
     let (endpoint, kinds) = reach(&endpoints, &inside)?;
     // Without nftables, TCP crosses as packets, and the gateway is notified of that.
-    let splits = edges::nft::is_installed();
+    let splits = edges::nft::is_installed() && config.gateways.is_empty();
     let fallback = config.fallback();
     let state_dir = source.file(&config.state_dir);
     let names = names_plan(&config, state_dir.clone());
@@ -74,6 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         resolver: names.terms(),
         ..gateway(&config, &source, splits)?
     };
+    let peers = with_site(gateway, &config, &source)?;
     log_fallback(fallback, config.fallback.is_some());
     let wiring = Wiring {
         name: config.name.0.clone(),
@@ -97,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         host: hosts::Config {
             role: Role::Mobile,
             key,
-            peers: vec![gateway],
+            peers,
             bearer_mtu,
             detours: fallback == Fallback::Direct,
             keepalive: true,
@@ -148,8 +150,30 @@ fn gateway(config: &MobileConfig, source: &Source, splits: bool) -> Result<hosts
         } else {
             SplitTerms::Never
         },
-        ..peer("gateway", public, secret, source)?
+        ..peer(config.gateway_name(), public, secret, source)?
     })
+}
+
+/// Returns the gateway, and those that may serve this host in its place.
+fn with_site(
+    gateway: hosts::Peer,
+    config: &MobileConfig,
+    source: &Source,
+) -> Result<Vec<hosts::Peer>, Failure> {
+    let place = |of: &SiteGateway| {
+        let peer = site_gateway(of, source)?;
+        Ok(hosts::Peer {
+            prefixes: gateway.prefixes.clone(),
+            ..peer
+        })
+    };
+    let others: Result<Vec<_>, Failure> = config.gateways.iter().map(place).collect();
+    let mut peers = vec![gateway.clone()];
+    peers.extend(others?);
+    if peers.len() > 1 {
+        peers[0].membership.site = SitePart::Gateway;
+    }
+    Ok(peers)
 }
 
 /// Names what happens to traffic while the hop is down: who has chosen nothing shall know.

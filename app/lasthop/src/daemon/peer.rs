@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use hosts::{Caps, Membership, ResolverTerms, TcpTerms};
+use hosts::{Caps, Membership, ResolverTerms, SitePart, TcpMethod, TcpTerms};
 use ipnet::IpNet;
 use session::PublicKey;
 
 use crate::config::Source;
+use crate::config::site::SiteGateway;
 use crate::failure::Failure;
 
 /// Returns a peer without a known address, with the secret in `preshared_key_file`, if any, and with its choice of TCP
@@ -34,6 +35,20 @@ pub(super) fn peer(
         tls_port: None,
         membership: Membership::default(),
         weight: 1,
+    })
+}
+
+/// Returns a gateway of the site.
+pub(super) fn site_gateway(gateway: &SiteGateway, source: &Source) -> Result<hosts::Peer, Failure> {
+    let secret = gateway.preshared_key_file.as_deref();
+    Ok(hosts::Peer {
+        endpoint: Some(gateway.address(source)?),
+        tcp: TcpTerms::Choose(TcpMethod::Arq),
+        membership: Membership {
+            site: SitePart::Gateway,
+            ..Membership::default()
+        },
+        ..peer(gateway.name(), gateway.key(), secret, source)?
     })
 }
 

@@ -140,7 +140,12 @@ fn files_of_mobile(source: &Source) -> Result<ReadFiles, Failure> {
 fn secrets(config: &GatewayConfig, source: &Source) -> Result<BTreeMap<PathBuf, String>, Failure> {
     let mut secrets = BTreeMap::new();
     let peers = config.peers.iter();
-    for path in peers.filter_map(|peer| peer.preshared_key_file.as_ref()) {
+    let gateways = config.gateways.iter();
+    let gateways = gateways.filter_map(|gateway| gateway.preshared_key_file.as_ref());
+    for path in peers
+        .filter_map(|peer| peer.preshared_key_file.as_ref())
+        .chain(gateways)
+    {
         let secret: PresharedKey = source.secret(path)?;
         secrets.insert(path.clone(), secret.to_text().to_string());
     }

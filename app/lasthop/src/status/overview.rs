@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hosts::{PeerSummary, Role};
+use hosts::{PeerSummary, Role, SiteStatus};
 use runtime::Summary;
 
 use super::short::{self, Condition};
@@ -29,10 +29,16 @@ pub(super) fn render(summary: &Summary, has_colours: bool) -> String {
     let Some(host) = &summary.host else {
         return format!("lasthop {version}, up {up}\n");
     };
-    let connected = host.peers.iter().filter(|peer| peer.is_connected).count();
+    let is_mobile = |peer: &&PeerSummary| peer.site != Some(SiteStatus::Gateway);
+    let mobiles = host.peers.iter().filter(is_mobile);
+    let is_at = |peer: &&PeerSummary| matches!(peer.site, Some(SiteStatus::At(_)));
+    let connected = mobiles
+        .clone()
+        .filter(|peer| peer.is_connected || is_at(peer));
+    let connected = connected.count();
     let (role, peers) = match host.role {
         Role::Mobile => ("mobile", None),
-        Role::Gateway => ("gateway", Some(host.peers.len())),
+        Role::Gateway => ("gateway", Some(mobiles.count())),
     };
     let count = peers.map_or_else(String::new, |peers| {
         format!("; {connected} of {peers} mobile hosts connected")

@@ -10,7 +10,7 @@ use runtime::Status;
 use units::{BitRate, Bytes};
 
 use super::text::{age, line, seconds, some};
-use super::{names, registration, transport, trouble};
+use super::{names, registration, short, transport, trouble};
 
 /// Returns the page.
 pub(super) fn render(status: &Status) -> String {
@@ -227,6 +227,9 @@ fn turns(air: &AirStatus) -> String {
 /// Describes if the peer can be reached.
 pub(crate) fn state(peer: &PeerStatus) -> String {
     let fading = peer.hop.fading_for;
+    if let Some(place) = peer.site.as_ref().and_then(short::place) {
+        return place;
+    }
     match peer.keys_age {
         None => registration::absence(&peer.registration).into(),
         Some(_) if !fading.is_zero() => format!("in a fade for {fading}"),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hosts::{LimitedBy, PeerSummary, Registration};
+use hosts::{LimitedBy, PeerSummary, Registration, SiteStatus};
 use units::Duration;
 
 /// Text for what is not measured yet.
@@ -19,6 +19,9 @@ pub(crate) enum Condition {
 /// Returns the state of a peer, and since when: at most 18 characters.
 pub(crate) fn state(peer: &PeerSummary) -> (Condition, String) {
     let since = |span: Duration| age(span.as_millis() / 1_000);
+    if let Some(place) = peer.site.as_ref().and_then(place) {
+        return (Condition::Connected, cut(&place, 18));
+    }
     match peer.registration {
         Registration::Registered { lasted, .. } if peer.is_connected => match peer.fading_ms {
             0 => (Condition::Connected, format!("connected {}", since(lasted))),
@@ -31,6 +34,16 @@ pub(crate) fn state(peer: &PeerSummary) -> (Condition, String) {
         Registration::Expired { ago } => (Condition::Absent, format!("silent {}", since(ago))),
         Registration::Unknown => (Condition::Absent, "never connected".into()),
         Registration::Registered { .. } => (Condition::Absent, "not connected".into()),
+    }
+}
+
+/// Returns where a peer is if it is not connected here, in a site with several gateways.
+pub(crate) fn place(site: &SiteStatus) -> Option<String> {
+    match site {
+        SiteStatus::At(gateway) => Some(format!("at {gateway}")),
+        SiteStatus::Reserve => Some("in reserve".into()),
+        SiteStatus::Elsewhere => Some("elsewhere".into()),
+        SiteStatus::Serves | SiteStatus::Here | SiteStatus::Gateway => None,
     }
 }
 

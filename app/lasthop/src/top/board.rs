@@ -196,6 +196,7 @@ pub(super) mod tests {
             faded_ms: 0,
             airtime_percent: None,
             trouble: None,
+            site: None,
         }
     }
 

@@ -36,6 +36,7 @@ mod rotate;
 mod secrets;
 mod shared_air;
 mod signals;
+mod site;
 mod split;
 mod state;
 mod support;

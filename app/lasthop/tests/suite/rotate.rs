@@ -1,11 +1,12 @@
 //! `lasthop rotate`: a gateway or a mobile host replaces its key while they are connected.
 
 use std::fs;
+use std::io::{ErrorKind, Read};
 use std::process::Command;
 
 use crate::join::{FIXED, Site};
 use crate::no_leak::goes_on;
-use crate::support::{PROGRAM, able, connect, wait_until};
+use crate::support::{LONG, PROGRAM, able, connect, wait_until};
 
 /// Waits until a mobile host has stored this key of its gateway.
 fn wait_for_key(site: &Site, mobile: &str, key: &str) {
@@ -117,4 +118,30 @@ fn a_mobile_host_replaces_its_key_and_completes_what_was_interrupted() {
     site.done("mobile0", &["leave", "--keep"]);
     let stopped = site.refused("mobile0", 2, &["rotate"]);
     assert!(stopped.contains("the mobile host is off"), "{stopped}");
+}
+
+#[test]
+fn connections_that_are_split_end_with_the_former_key_of_their_mobile_host() {
+    if !able() {
+        return;
+    }
+    let site = Site::create();
+    let line = site.up();
+    let peer = site.state("gateway/gateway/peers/mobile1.toml");
+    let invited = fs::read_to_string(&peer).unwrap();
+    fs::write(&peer, format!("tcp = \"split\"\n{invited}")).unwrap();
+    site.done("gateway", &["gateway", "down"]);
+    site.done("gateway", &["gateway", "up"]);
+    site.done("mobile0", &["join", &line]);
+    let begin = || connect(&site.mobiles[0], &site.fixed, FIXED.into()).unwrap();
+    let (mut client, mut server) = begin();
+    goes_on(&client, &server);
+    site.done("mobile0", &["rotate"]);
+    for end in [&mut client, &mut server] {
+        end.set_read_timeout(Some(LONG)).unwrap();
+        let error = end.read(&mut [0; 8]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    }
+    let (client, server) = begin();
+    goes_on(&client, &server);
 }

@@ -6,11 +6,13 @@ use edges::tls::TlsCounters;
 use edges::tun::{DeviceCounters, PacketDevice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+use session::PublicKey;
 use split::SplitStatus;
 use units::{Bytes, Instant};
 
 use super::EventLoop;
-use crate::control::View;
+use crate::control::Query;
 use crate::host::DrivenHost;
 use crate::resolver::{Names, NamesStatus};
 
@@ -78,16 +80,23 @@ pub struct BearerStatus {
 }
 
 impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
-    /// Returns what a client of the control socket wants to see, as JSON.
-    pub(super) fn view(&self, view: View) -> String {
+    /// Returns the reply to a client of the control socket, as JSON; `gateway` is set if one is to serve this host.
+    pub(super) fn reply(&self, query: &Query, gateway: &mut Option<PublicKey>) -> String {
         let now = clock::monotonic();
-        // Both consist of numbers and text, so their conversion to JSON cannot fail.
-        match view {
-            View::Status { from } => serde_json::to_string(&self.status(now, from)),
-            View::Summary { from } => serde_json::to_string(&Summary {
+        // All consist of numbers and text, so their conversion to JSON cannot fail.
+        match query {
+            Query::Move { to } => {
+                *gateway = self.host.gateway_named(to);
+                serde_json::to_string(&match gateway {
+                    Some(_) => json!({ "moving": true }),
+                    None => json!({ "error": format!("this host knows no gateway '{to}'") }),
+                })
+            }
+            Query::Status { from } => serde_json::to_string(&self.status(now, *from)),
+            Query::Summary { from } => serde_json::to_string(&Summary {
                 version: env!("CARGO_PKG_VERSION").into(),
                 uptime_s: self.uptime(now),
-                host: self.host.summary(now, from),
+                host: self.host.summary(now, *from),
                 names: self.names(),
             }),
         }

@@ -2,14 +2,15 @@
 
 use session::PublicKey;
 use units::Instant;
+use wire::hop::PathMessage;
 
 use super::Host;
-use crate::site::{Attachment, SiteMessage, Step};
+use crate::site::{Attachment, Cause, Member, SiteMessage, Step, Watch, WatchStep};
 use crate::{EventKind, Role};
 
 impl Host {
     /// Begins to move to another gateway of the site. Does nothing if it serves this host already, or is none.
-    pub(super) fn move_to(&mut self, now: Instant, gateway: &PublicKey) {
+    pub(super) fn move_to(&mut self, now: Instant, gateway: &PublicKey, cause: Cause) {
         let Some(to) = self.index_with(gateway) else {
             return;
         };
@@ -17,18 +18,74 @@ impl Host {
         if self.role != Role::Mobile || side.gateway == to || side.attachment.is_some() {
             return;
         }
-        self.begin_attachment(now, to);
+        self.begin_attachment(now, to, cause);
         // Only a mobile host initiates.
         let _ = self.endpoint.connect(now, self.peers[to].id);
     }
 
-    fn begin_attachment(&mut self, now: Instant, to: usize) {
+    /// Notes what shows whether the gateway that serves this host is there, in a site with several.
+    pub(super) fn watched(&mut self, index: usize, note: impl FnOnce(&mut Watch)) {
+        let is_it = self.role == Role::Mobile && self.peers.are_of_site();
+        if is_it && self.mobile.gateway == index && self.mobile.attachment.is_none() {
+            note(&mut self.mobile.watch);
+        }
+    }
+
+    /// Asks the gateway that serves this host for a sign of life, or another one to serve it, if that is due.
+    pub(super) fn watch_due(&mut self, now: Instant) {
+        let index = self.mobile.gateway;
+        let Some(peer) = self.peers.get(index) else {
+            return;
+        };
+        let (at, (round_trip, _)) = (peer.endpoint, peer.association.measured());
+        let round_trip = round_trip.unwrap_or_default();
+        match (self.mobile.watch.step(now, round_trip), at) {
+            (Some(WatchStep::Ask), Some(at)) => {
+                let id = peer.id;
+                let bits = self.endpoint.path_challenge(now, id, at);
+                self.send_on_path(now, index, at, PathMessage::Challenge(bits));
+            }
+            (Some(WatchStep::Move), _) if self.mobile.attachment.is_none() => {
+                if let Some(next) = self.next_gateway() {
+                    self.move_to(now, &next, Cause::Silence);
+                }
+            }
+            (Some(WatchStep::Ask), None) | (Some(WatchStep::Move), _) | (None, _) => {}
+        }
+    }
+
+    /// Gives up an attachment that was begun because this gateway was silent: it has been heard.
+    pub(super) fn gateway_is_back(&mut self, now: Instant, index: usize) {
+        let is_needless = |attachment: &Attachment| {
+            attachment.cause == Cause::Silence && attachment.due.is_none()
+        };
+        let attachment = self.mobile.attachment.as_ref();
+        if self.mobile.gateway == index && attachment.is_some_and(is_needless) {
+            self.give_up_attachment(now);
+        }
+    }
+
+    /// Returns the gateway to try after the last one.
+    fn next_gateway(&mut self) -> Option<PublicKey> {
+        let side = &self.mobile;
+        let gateways = self.peers.iter();
+        let gateways = gateways.filter(|(index, peer)| {
+            *index != side.gateway && matches!(peer.site.member, Member::Gateway)
+        });
+        let all: Vec<_> = gateways
+            .map(|(index, peer)| (index, peer.settings.public))
+            .collect();
+        let after = all.iter().find(|(index, _)| *index > side.tried);
+        let (index, key) = *after.or(all.first())?;
+        self.mobile.tried = index;
+        Some(key)
+    }
+
+    fn begin_attachment(&mut self, now: Instant, to: usize, cause: Cause) {
         let side = &mut self.mobile;
         let wall = self.endpoint.wall_clock(now);
         side.attachments = wall.max(side.attachments + 1);
-        let is_first = to == side.gateway;
-        let attachment = Attachment::new(now, to, side.attachments, is_first);
-        side.attachment = Some(attachment);
+        side.attachment = Some(Attachment::new(now, to, side.attachments, cause));
     }
 
     /// There are new keys with a gateway: asks it to serve this host, if it is to.
@@ -37,7 +94,7 @@ impl Host {
             return;
         }
         if anew && index == self.mobile.gateway && self.mobile.attachment.is_none() {
-            self.begin_attachment(now, index);
+            self.begin_attachment(now, index, Cause::First);
         }
         let Some(attachment) = &mut self.mobile.attachment else {
             return;
@@ -166,6 +223,13 @@ impl Host {
         let next = asked.filter(|attachment| attachment.due.is_some());
         let next = next.map(|attachment| attachment.to);
         owner == Some(index) || (next == Some(index) && owner == Some(self.mobile.gateway))
+    }
+
+    /// Returns the key of the gateway with this name, if this is a mobile host.
+    pub fn gateway_named(&self, name: &str) -> Option<PublicKey> {
+        let mut peers = self.peers.iter().filter(|_| self.role == Role::Mobile);
+        let named = peers.find(|(_, peer)| peer.settings.name == name);
+        named.map(|(_, peer)| peer.settings.public)
     }
 
     /// Returns the gateway that serves this mobile host.

@@ -6,7 +6,7 @@ use super::claims::NextKey;
 use crate::detour::Detour;
 use crate::keepalive::Keepalive;
 use crate::resolver::Inquiry;
-use crate::site::Attachment;
+use crate::site::{Attachment, Watch};
 
 /// State of a mobile host, which a gateway does not use.
 #[derive(Debug, Default)]
@@ -16,6 +16,10 @@ pub(crate) struct MobileSide {
     /// Its attachment to another gateway, if that is not complete, and the number of the latest one.
     pub(crate) attachment: Option<Attachment>,
     pub(crate) attachments: u64,
+    /// The watch on the gateway, in a site with several.
+    pub(crate) watch: Watch,
+    /// Index of the gateway that was tried last because another one was silent.
+    pub(crate) tried: usize,
     /// True if it has begun to connect.
     pub(crate) begun: bool,
     /// The way of new flows, if it is chosen here.
@@ -31,13 +35,19 @@ pub(crate) struct MobileSide {
 }
 
 impl MobileSide {
+    /// Returns true if the gateway with this index serves this host.
+    pub(crate) fn serves(&self, index: usize) -> bool {
+        self.gateway == index && self.attachment.is_none()
+    }
+
     /// Returns the time of the next action.
     pub(crate) fn due(&self) -> Option<Instant> {
         let keepalive = self.keepalive.as_ref().and_then(Keepalive::due);
         let detour = self.detour.as_ref().and_then(Detour::due);
         let claims = self.next_key.as_ref().and_then(|next| next.claims.due());
         let attachment = self.attachment.as_ref().and_then(Attachment::acts_at);
-        let ways = machine::earlier(machine::earlier(keepalive, detour), attachment);
+        let gateways = machine::earlier(attachment, self.watch.due());
+        let ways = machine::earlier(machine::earlier(keepalive, detour), gateways);
         let questions = machine::earlier(self.inquiry.questions.due(), claims);
         machine::earlier(ways, questions)
     }

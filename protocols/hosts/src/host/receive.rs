@@ -10,7 +10,7 @@ use wire::packet::PacketBuffer;
 
 use super::Host;
 use super::validation::Arrival;
-use crate::site::Parts;
+use crate::site::{Parts, Watch};
 use crate::tap::Handled;
 use crate::{Output, Role};
 
@@ -117,6 +117,7 @@ impl Host {
         if self.peers[index].site.is_void || self.waits_for_attachment(index) {
             return;
         }
+        self.watched(index, |watch| watch.got_frame(now));
         self.lend(now, index, frame.len());
         self.limit_release(now, index);
         let input = association::Input::Frame {
@@ -170,8 +171,12 @@ impl Host {
         // A handshake message proves no new address, and a refusal leads to no keys that could. Nor do former keys: the
         // peer may not have got anything under the present ones.
         let is_known = self.peers[index].endpoint == Some(arrival.from);
+        if matches!(arrival.message, Some(PathMessage::Answer(_))) {
+            self.watched(index, Watch::answered);
+        }
         let is_found = is_known || (is_data && arrival.newest);
         self.heard(now, index, is_found.then_some(arrival.from));
+        self.gateway_is_back(now, index);
         self.way_answers(now, index, arrival.from);
         let before = self.peers[index].endpoint;
         self.locate(now, index, arrival);

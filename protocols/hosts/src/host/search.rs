@@ -20,6 +20,7 @@ impl Host {
         }
         if self.role == Role::Mobile {
             self.log_trouble(now, index);
+            self.watched(index, |watch| watch.sent(now));
         }
         self.way_was_used(now, index);
     }

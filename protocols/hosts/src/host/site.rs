@@ -9,7 +9,7 @@ use wire::packet::Packet;
 
 use super::Host;
 use crate::site::{Guest, Home, Key, Member, SiteMessage, split};
-use crate::{Output, Role};
+use crate::{Output, Role, SiteStatus};
 
 impl Host {
     /// Takes a part of a message about who serves a mobile host.
@@ -102,6 +102,29 @@ impl Host {
 
     pub(super) fn key_of(&self, index: usize) -> Key {
         *self.peers[index].settings.public.bytes()
+    }
+
+    /// Returns the state of a peer in the site, if that has several gateways.
+    pub(crate) fn site_status(&self, index: usize) -> Option<SiteStatus> {
+        let peer = self.peers.get(index).filter(|_| self.peers.are_of_site())?;
+        let name = |of: usize| self.peers.get(of).map(|peer| peer.settings.name.clone());
+        Some(match &peer.site.member {
+            _ if self.role == Role::Mobile && self.mobile.serves(index) => SiteStatus::Serves,
+            _ if self.role == Role::Mobile => SiteStatus::Reserve,
+            Member::Gateway => SiteStatus::Gateway,
+            Member::Home(home) => match home.place.and_then(name) {
+                Some(gateway) => SiteStatus::At(gateway),
+                None => SiteStatus::Here,
+            },
+            Member::Guest(guest) if guest.service.is_served => SiteStatus::Here,
+            Member::Guest(_) => SiteStatus::Elsewhere,
+        })
+    }
+
+    /// Returns true if nothing is expected from a peer now: it is a gateway that does not serve this mobile host.
+    pub(super) fn is_apart(&self, index: usize) -> bool {
+        let is_mobile = self.role == Role::Mobile && self.peers.are_of_site();
+        is_mobile && self.mobile.gateway != index
     }
 
     /// Returns true if a peer is another gateway of this gateway's site.

@@ -46,6 +46,9 @@ impl Host {
 
     /// Returns the trouble of a peer now, if there is any. A gateway knows of one only: that a key is shared.
     pub(crate) fn trouble(&self, now: Instant, index: usize) -> Option<Trouble> {
+        if self.is_apart(index) {
+            return None;
+        }
         let peer = &self.peers[index];
         let facts = TroubleFacts {
             now,

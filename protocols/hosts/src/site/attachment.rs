@@ -6,8 +6,20 @@ use units::{Duration, Instant};
 /// Pause before the first repetition of a request; it doubles, up to the longest one.
 const PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MOST: Duration = Duration::from_secs(2);
-/// Time after which an attachment is given up.
+/// Time after which an attachment is given up, and the same if the former gateway is silent, as there may be others.
 const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE_IN_SILENCE: Duration = Duration::from_secs(2);
+
+/// Cause of an attachment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// No gateway serves this host yet, or the one that does has begun anew. It cannot be given up.
+    First,
+    /// A request.
+    Asked,
+    /// The silence of the former gateway.
+    Silence,
+}
 
 /// An attachment that is not complete.
 #[derive(Debug)]
@@ -15,6 +27,7 @@ pub(crate) struct Attachment {
     /// Index of the next gateway.
     pub(crate) to: usize,
     pub(crate) number: u64,
+    pub(crate) cause: Cause,
     pub(crate) since: Instant,
     /// What this host has delivered of the former gateway's packets, once it asks.
     pub(crate) report: Option<Report>,
@@ -26,16 +39,22 @@ pub(crate) struct Attachment {
 }
 
 impl Attachment {
-    /// Returns an attachment to the gateway `to`, which takes the place of another one or is the first.
-    pub(crate) fn new(now: Instant, to: usize, number: u64, is_first: bool) -> Self {
+    /// Returns an attachment to the gateway `to`.
+    pub(crate) fn new(now: Instant, to: usize, number: u64, cause: Cause) -> Self {
+        let patience = match cause {
+            Cause::First => None,
+            Cause::Asked => Some(PATIENCE),
+            Cause::Silence => Some(PATIENCE_IN_SILENCE),
+        };
         Self {
             to,
             number,
+            cause,
             since: now,
             report: None,
             due: None,
             pause: PAUSE,
-            ends: (!is_first).then(|| now + PATIENCE),
+            ends: patience.map(|patience| now + patience),
         }
     }
 

@@ -27,6 +27,7 @@ mod registration;
 mod reordering;
 mod resolver;
 mod rivals;
+mod roam;
 mod search;
 mod shared;
 mod shares;

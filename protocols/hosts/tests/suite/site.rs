@@ -174,3 +174,41 @@ fn a_mobile_host_whose_clock_went_back_is_served() {
         assert_eq!(attachments(&site), before + 2, "{:?}", site.events);
     }
 }
+
+#[test]
+fn another_gateway_serves_when_one_has_died() {
+    let mut site = Roaming::new(Setting::default());
+    site.run(SECOND * 2, false);
+    site.move_to(2);
+    site.run(SECOND, false);
+    assert_eq!(attachments(&site), 2);
+    site.network.cut = vec![[MOBILE, 2], [HOME, 2], [2, 3]];
+    for flow in &mut site.flows {
+        flow.stall = Duration::ZERO;
+    }
+    site.run(SECOND * 6, false);
+    assert_eq!(attachments(&site), 3, "{:?}", site.events);
+    let stall = site.flows[0].stall;
+    assert!(stall <= SECOND * 3, "{stall}");
+    // It comes back, knows nothing of that, and serves again when it is asked to.
+    site.network.cut = Vec::new();
+    site.move_to(2);
+    site.run(SECOND * 2, false);
+    assert_eq!(attachments(&site), 4, "{:?}", site.events);
+}
+
+#[test]
+fn a_short_silence_moves_nobody_and_a_long_one_ends() {
+    for (millis, most) in [(1_000, 1), (20_000, 5)] {
+        let mut site = Roaming::new(Setting::default());
+        site.run(SECOND * 2, false);
+        site.network.cut = vec![[MOBILE, HOME], [MOBILE, 2], [MOBILE, 3]];
+        site.run(Duration::from_millis(millis), false);
+        site.network.cut = Vec::new();
+        let before = site.flows[0].received.packets;
+        site.run(SECOND * 5, false);
+        assert!(site.flows[0].received.packets > before + 1_000);
+        let attached = attachments(&site);
+        assert!(attached <= most, "{attached}: {:?}", site.events);
+    }
+}

@@ -5,11 +5,13 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use super::{FIXED_HOST, Hosts, connect};
+use edges::namespace::Namespace;
+
+use super::{FIXED_HOST, Hosts, connect, wait_until};
 
 /// The download. Each byte is checked.
 pub(crate) struct Download<'a> {
-    hosts: &'a Hosts,
+    logs: Box<dyn Fn() -> String + Sync + 'a>,
     received: AtomicU64,
     ends: AtomicBool,
 }
@@ -17,9 +19,18 @@ pub(crate) struct Download<'a> {
 impl<'a> Download<'a> {
     /// Runs `act` while the mobile host downloads from the fixed host.
     pub(crate) fn during(hosts: &'a Hosts, act: impl FnOnce(&Self)) {
-        let (client, server) = connect(&hosts.mobile, &hosts.fixed, FIXED_HOST).unwrap();
+        Self::between([&hosts.mobile, &hosts.fixed], || hosts.logs(), act);
+    }
+
+    /// Runs `act` while one host downloads from another; if the download ends, the test fails and prints `logs`.
+    pub(crate) fn between(
+        [mobile, fixed]: [&Namespace; 2],
+        logs: impl Fn() -> String + Sync + 'a,
+        act: impl FnOnce(&Self),
+    ) {
+        let (client, server) = connect(mobile, fixed, FIXED_HOST).unwrap();
         let download = Self {
-            hosts,
+            logs: Box::new(logs),
             received: AtomicU64::new(0),
             ends: AtomicBool::new(false),
         };
@@ -58,7 +69,7 @@ impl<'a> Download<'a> {
     /// Waits until another megabyte has come.
     pub(crate) fn goes_on(&self) {
         let before = self.received.load(Ordering::Relaxed);
-        self.hosts.wait_until("the download goes on", || {
+        wait_until("the download goes on", &self.logs, || {
             self.received.load(Ordering::Relaxed) > before + 1_000_000
         });
     }

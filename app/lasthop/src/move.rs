@@ -1,0 +1,68 @@
+//! `lasthop move`: has a mobile host be served by another gateway of its site.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use hosts::{PeerSummary, SiteStatus};
+use runtime::Summary;
+use runtime::control::{ask_move, ask_summary};
+
+use crate::failure::Failure;
+use crate::status::{DaemonChoice, unanswered};
+
+const EXAMPLES: &str = "\
+Examples:
+  lasthop move west          the gateway 'west' serves this mobile host from now on
+  lasthop status             which gateways there are, and which one serves
+
+The gateways are those of the mobile host's configuration ([gateway] and [[gateways]]). Connections go on: packets that
+the former gateway has not delivered follow. Exit codes: 0 it serves; 2 there is no such gateway, or no daemon; 1 it did
+not answer, and the former gateway goes on.";
+
+/// Time between two looks at the daemon.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Time after which the daemon has given a move up.
+const PATIENCE: Duration = Duration::from_secs(7);
+
+/// Have another gateway of the site serve this mobile host.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Name of the gateway
+    gateway: String,
+    #[command(flatten)]
+    daemon: DaemonChoice,
+}
+
+/// Requests the move, and waits for its end.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let socket = arguments.daemon.socket()?;
+    let gateway = &arguments.gateway;
+    let serves = || -> Result<Option<String>, Failure> {
+        let summary: Summary = ask_summary(&socket).map_err(|error| unanswered(&socket, &error))?;
+        let peers = summary.host.map(|host| host.peers).unwrap_or_default();
+        let mut peers = peers.into_iter();
+        let serves = |peer: &PeerSummary| peer.site == Some(SiteStatus::Serves);
+        Ok(peers.find(serves).map(|peer| peer.name))
+    };
+    let former = serves()?;
+    if former.as_ref() == Some(gateway) {
+        println!("{gateway} serves this host already");
+        return Ok(());
+    }
+    let asked = ask_move(&socket, gateway).map_err(|error| unanswered(&socket, &error))?;
+    asked.map_err(|error| Failure::setting(format!("{error}; `lasthop status` lists them")))?;
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
+        if serves()?.as_ref() == Some(gateway) {
+            println!("{gateway} serves this host now");
+            return Ok(());
+        }
+        thread::sleep(PAUSE);
+    }
+    let former = former.map_or_else(String::new, |name| format!("; {name} goes on"));
+    Err(Failure::broken(format!(
+        "{gateway} has not answered{former}"
+    )))
+}

@@ -1,0 +1,86 @@
+//! A site: gateways that hand a mobile host over to each other.
+
+use std::path::Path;
+
+use rig::site::{GATEWAYS, MOBILE, Site};
+use tempfile::TempDir;
+
+use crate::support::download::Download;
+use crate::support::turn::Turn;
+use crate::support::{PROGRAM, able, wait_until};
+
+/// A site, and what it needs.
+struct Hosts {
+    site: Site,
+    _folder: TempDir,
+    _turn: Turn,
+}
+
+impl Hosts {
+    fn create() -> Self {
+        let turn = Turn::take();
+        let folder = tempfile::tempdir().unwrap();
+        Self {
+            site: Site::new(Path::new(PROGRAM), folder.path(), None).unwrap(),
+            _folder: folder,
+            _turn: turn,
+        }
+    }
+
+    /// Runs a command for the mobile host's daemon; returns its exit code and all that it says.
+    fn run(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let output = self.site.run(MOBILE, arguments).unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).unwrap())
+    }
+
+    fn wait_for(&self, gateway: &str) {
+        let log = || self.site.logs();
+        wait_until(gateway, log, || self.site.serving() == gateway);
+    }
+}
+
+#[test]
+fn a_download_goes_on_while_gateways_hand_its_mobile_host_over() {
+    if !able() {
+        return;
+    }
+    let hosts = Hosts::create();
+    let site = &hosts.site;
+    let mut daemons = site.start_all().unwrap();
+    let [east, west, north] = GATEWAYS;
+    Download::between(
+        [&site.mobile, &site.fixed],
+        || site.logs(),
+        |download| {
+            for to in [west, north, west, east, north] {
+                let (code, said) = hosts.run(&["move", to]);
+                assert_eq!(code, Some(0), "{said}\n{}", site.logs());
+                download.goes_on();
+            }
+            let (code, said) = hosts.run(&["move", north]);
+            assert_eq!(
+                (code, said),
+                (Some(0), "north serves this host already\n".into())
+            );
+            let (code, said) = hosts.run(&["move", "south"]);
+            assert_eq!(code, Some(2), "{said}");
+            assert!(said.contains("knows no gateway 'south'"), "{said}");
+            let at_home = String::from_utf8(site.run(east, &["status"]).unwrap().stdout).unwrap();
+            assert!(at_home.contains("at north"), "{at_home}");
+            let (_, page) = hosts.run(&["status"]);
+            assert!(page.contains("in reserve"), "{page}");
+            // A gateway that is not the home dies.
+            daemons[2].kill();
+            hosts.wait_for(west);
+            download.goes_on();
+            let (code, said) = hosts.run(&["move", north]);
+            assert_eq!(code, Some(1), "{said}");
+            assert!(
+                said.contains("north has not answered; west goes on"),
+                "{said}"
+            );
+            download.goes_on();
+        },
+    );
+}

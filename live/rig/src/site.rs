@@ -1,0 +1,234 @@
+//! A site: gateways that serve a mobile host in turn, each on a link of its own, and a fixed host behind the first one,
+//! which is the mobile host's home.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use edges::namespace::Namespace;
+use serde_json::Value;
+
+use crate::air::{Air, Link};
+use crate::daemons::{make_key, status};
+use crate::failure::Failure;
+use crate::hosts::{End, hosts, join, route};
+use crate::process::{Process, wait};
+
+/// Names of the gateways; the first one is the home.
+pub const GATEWAYS: [&str; 3] = ["east", "west", "north"];
+/// Name of the mobile host.
+pub const MOBILE: &str = "tablet";
+/// Inner address of the mobile host, and the fixed host.
+const INSIDE: &str = "10.73.0.2";
+const FIXED: &str = "198.51.100.2";
+const PORT: u16 = 51_830;
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The hosts, and the folder of their files.
+pub struct Site {
+    /// The host behind the home.
+    pub fixed: Namespace,
+    /// The gateways.
+    pub gateways: [Namespace; 3],
+    /// The mobile host.
+    pub mobile: Namespace,
+    program: PathBuf,
+    folder: PathBuf,
+    _airs: Vec<Air>,
+}
+
+/// Returns the address of one gateway on the cable to another.
+fn on_cable(gateway: usize, to: usize) -> String {
+    let (low, high) = (gateway.min(to), gateway.max(to));
+    let host = if gateway == low { 1 } else { 2 };
+    format!("172.30.{}.{host}", low * 3 + high)
+}
+
+impl Site {
+    /// Creates the hosts, and files for their daemons. The mobile host's links are cables, or carry what the file
+    /// `link` says.
+    pub fn new(program: &Path, folder: &Path, link: Option<&Path>) -> Result<Self, Failure> {
+        let [fixed, mobile, east, west, north] = hosts()?;
+        let mut site = Self {
+            fixed,
+            gateways: [east, west, north],
+            mobile,
+            program: program.into(),
+            folder: folder.into(),
+            _airs: Vec::new(),
+        };
+        for gateway in 0..GATEWAYS.len() {
+            let air = site.connect(gateway, link)?;
+            site._airs.extend(air);
+        }
+        let outside = format!("{FIXED}/24");
+        join([
+            End::new(&site.gateways[0], "wire", "198.51.100.1/24"),
+            End::new(&site.fixed, "wire", &outside),
+        ])?;
+        route(&site.fixed, "10.73.0.0/24", "198.51.100.1")?;
+        site.configure()?;
+        Ok(site)
+    }
+
+    /// Joins a gateway with the mobile host and with the gateways after it.
+    fn connect(&self, gateway: usize, link: Option<&Path>) -> Result<Option<Air>, Failure> {
+        let host = &self.gateways[gateway];
+        for other in gateway + 1..GATEWAYS.len() {
+            let [near, far] = [(gateway, other), (other, gateway)]
+                .map(|(one, to)| format!("{}/24", on_cable(one, to)));
+            let [there, here] = [gateway, other].map(|to| format!("to-{}", GATEWAYS[to]));
+            let other = &self.gateways[other];
+            join([End::new(host, &here, &near), End::new(other, &there, &far)])?;
+        }
+        let device = format!("air{gateway}");
+        let [near, far] = [1, 2].map(|host| format!("10.1.{gateway}.{host}/24"));
+        let ends = [
+            End::new(host, &device, &near),
+            End::new(&self.mobile, &device, &far),
+        ];
+        let Some(link) = link else {
+            join(ends)?;
+            return Ok(None);
+        };
+        let folder = self.folder.join(&device);
+        fs::create_dir(&folder).map_err(Failure::file("create", &folder))?;
+        let air = Air::between(
+            Link {
+                program: &self.program,
+                folder: &folder,
+                link: &link.display().to_string(),
+                seed: gateway as u64 + 1,
+            },
+            ends,
+        )?;
+        Ok(Some(air))
+    }
+
+    fn configure(&self) -> Result<(), Failure> {
+        let key = |name| make_key(&self.program, &self.folder, name);
+        let keys: Vec<_> = GATEWAYS.into_iter().map(key).collect::<Result<_, _>>()?;
+        let mobile = key(MOBILE)?;
+        for (own, name) in GATEWAYS.iter().enumerate() {
+            let mut text = common(name);
+            let _ = write!(
+                text,
+                "nat = false\n[tun]\naddresses = [\"10.7{}.0.1/24\"]\n",
+                own + 3
+            );
+            for (other, key) in keys.iter().enumerate().filter(|(other, _)| *other != own) {
+                text += &section("[gateways]", other, key, &on_cable(other, own));
+            }
+            let home = if own == 0 {
+                String::new()
+            } else {
+                format!("home = \"{}\"\n", GATEWAYS[0])
+            };
+            let _ = write!(
+                text,
+                "[[peers]]\nname = \"{MOBILE}\"\npublic_key = \"{mobile}\"\naddresses = [\"{INSIDE}\"]\n{home}"
+            );
+            self.write(name, &text)?;
+        }
+        let mut text = common(MOBILE) + "routes = [\"198.51.100.0/24\"]\n";
+        let _ = write!(text, "[tun]\naddresses = [\"{INSIDE}/24\"]\n");
+        for (gateway, key) in keys.iter().enumerate() {
+            let kind = if gateway == 0 {
+                "gateway"
+            } else {
+                "[gateways]"
+            };
+            text += &section(kind, gateway, key, &format!("10.1.{gateway}.1"));
+        }
+        self.write(MOBILE, &text)
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
+        let path = self.folder.join(format!("{name}.toml"));
+        fs::write(&path, text).map_err(Failure::file("write", &path))
+    }
+
+    /// Starts the daemon of a host.
+    pub fn start(&self, name: &str) -> Result<Process, Failure> {
+        let gateway = GATEWAYS.iter().position(|gateway| *gateway == name);
+        let (role, host) = match gateway {
+            Some(gateway) => ("gateway", &self.gateways[gateway]),
+            None => ("mobile", &self.mobile),
+        };
+        let mut command = Command::new(&self.program);
+        command.args([role, "--config", &format!("{name}.toml")]);
+        command.current_dir(&self.folder);
+        Process::start(command, name, &self.folder, Some(host))
+    }
+
+    /// Starts all daemons, and waits until the gateways know each other and the home serves the mobile host.
+    pub fn start_all(&self) -> Result<Vec<Process>, Failure> {
+        let names = GATEWAYS.into_iter().chain([MOBILE]);
+        let daemons = names
+            .map(|name| self.start(name))
+            .collect::<Result<_, _>>()?;
+        wait("the gateways are connected", PATIENCE, || {
+            GATEWAYS.iter().all(|name| self.knows_gateways(name))
+        })?;
+        wait("the home serves", PATIENCE, || {
+            self.serving() == GATEWAYS[0]
+        })?;
+        Ok(daemons)
+    }
+
+    fn knows_gateways(&self, name: &str) -> bool {
+        let status = self.status(name);
+        let mut peers = status["host"]["peers"].as_array().into_iter().flatten();
+        !status.is_null()
+            && peers.all(|peer| peer["site"] != "gateway" || !peer["keys_age"].is_null())
+    }
+
+    /// Returns the status of a host's daemon; null if it does not answer.
+    pub fn status(&self, name: &str) -> Value {
+        status(&self.program, name, &self.folder.join(name)).unwrap_or_default()
+    }
+
+    /// Returns the name of the gateway that serves the mobile host, as that knows; empty if none does.
+    pub fn serving(&self) -> String {
+        let status = self.status(MOBILE);
+        let mut peers = status["host"]["peers"].as_array().into_iter().flatten();
+        let serves = peers.find(|peer| peer["site"] == "serves");
+        let name = serves.and_then(|peer| peer["name"].as_str());
+        name.unwrap_or_default().to_owned()
+    }
+
+    /// Runs `lasthop` with these arguments for the daemon of a host.
+    pub fn run(&self, name: &str, arguments: &[&str]) -> Result<Output, Failure> {
+        let mut command = Command::new(&self.program);
+        command
+            .args(arguments)
+            .args(["--name", name, "--state-dir"]);
+        let output = command.arg(self.folder.join(name)).output();
+        output.map_err(|error| Failure::Found(format!("cannot run lasthop: {error}")))
+    }
+
+    /// Returns what the daemons have logged.
+    pub fn logs(&self) -> String {
+        let names = GATEWAYS.into_iter().chain([MOBILE]);
+        let read = |name| fs::read_to_string(self.folder.join(format!("{name}.log")));
+        names
+            .map(|name| format!("{name}:\n{}", read(name).unwrap_or_default()))
+            .collect()
+    }
+}
+
+fn common(name: &str) -> String {
+    format!(
+        "name = \"{name}\"\nprivate_key_file = \"{name}.key\"\nstate_dir = \"{name}\"\ndns = \"none\"\n"
+    )
+}
+
+/// Returns the section of a gateway.
+fn section(kind: &str, gateway: usize, key: &str, address: &str) -> String {
+    let name = GATEWAYS[gateway];
+    format!(
+        "[{kind}]\nname = \"{name}\"\npublic_key = \"{key}\"\nendpoint = \"{address}:{PORT}\"\n"
+    )
+}

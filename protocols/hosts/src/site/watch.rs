@@ -1,0 +1,111 @@
+//! The watch of a mobile host on the gateway that serves it: if that falls silent, another one of the site may serve.
+
+use units::{Duration, Instant};
+
+/// Time without a frame after which the gateway is asked for a sign of life, and between two questions.
+const QUIET: Duration = Duration::from_millis(700);
+const PAUSE: Duration = Duration::from_millis(250);
+/// Time without an answer after which another gateway is asked to serve, and the same in round trips: on a long hop an
+/// answer takes longer.
+const SILENT: Duration = Duration::from_millis(1_000);
+const SILENT_TRIPS: u64 = 4;
+
+/// A step of the watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WatchStep {
+    /// The gateway is asked for a sign of life.
+    Ask,
+    /// Another gateway is asked to serve.
+    Move,
+}
+
+/// State of the watch. An idle host does not watch.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// Time of the next step.
+    due: Option<Instant>,
+    /// Time of the first question that is not answered.
+    asked: Option<Instant>,
+}
+
+impl Watch {
+    /// Records a frame of the gateway.
+    pub(crate) fn got_frame(&mut self, now: Instant) {
+        self.asked = None;
+        self.due = Some(now + QUIET);
+    }
+
+    /// Records an answer of the gateway.
+    pub(crate) fn answered(&mut self) {
+        (self.asked, self.due) = (None, None);
+    }
+
+    /// Records a datagram to the gateway.
+    pub(crate) fn sent(&mut self, now: Instant) {
+        self.due.get_or_insert(now + QUIET);
+    }
+
+    /// Returns the time of the next step.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Returns the step that is due, on a hop with this round trip.
+    pub(crate) fn step(&mut self, now: Instant, round_trip: Duration) -> Option<WatchStep> {
+        self.due.filter(|due| *due <= now)?;
+        self.due = Some(now + PAUSE);
+        let asked = *self.asked.get_or_insert(now);
+        let is_silent = now.since(asked) >= SILENT.max(round_trip * SILENT_TRIPS);
+        Some(if is_silent {
+            WatchStep::Move
+        } else {
+            WatchStep::Ask
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_millis(millis)
+    }
+
+    /// Returns the steps until the first move, and its time in milliseconds.
+    fn silence(watch: &mut Watch, round_trip: Duration) -> (usize, u64) {
+        for questions in 0.. {
+            let due = watch.due().expect("a step");
+            if watch.step(due, round_trip) == Some(WatchStep::Move) {
+                return (questions, due.since_origin().as_millis());
+            }
+        }
+        unreachable!("it moves")
+    }
+
+    #[test]
+    fn a_silent_gateway_is_left_after_some_questions() {
+        let mut watch = Watch::default();
+        assert_eq!(watch.due(), None);
+        watch.got_frame(at(1_000));
+        let short = Duration::from_millis(40);
+        assert_eq!(watch.step(at(1_699), short), None);
+        assert_eq!(silence(&mut watch, short), (4, 2_700));
+        let mut watch = Watch::default();
+        watch.sent(at(0));
+        watch.sent(at(500));
+        let long = Duration::from_millis(600);
+        assert_eq!(silence(&mut watch, long), (10, 3_200));
+    }
+
+    #[test]
+    fn an_answer_ends_the_questions() {
+        let mut watch = Watch::default();
+        watch.sent(at(0));
+        assert_eq!(watch.step(at(700), Duration::ZERO), Some(WatchStep::Ask));
+        watch.answered();
+        assert_eq!(watch.due(), None);
+        watch.got_frame(at(900));
+        assert_eq!(watch.due(), Some(at(1_600)));
+    }
+}
