@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use xtask::shell::Shell;
 
 mod air;
+mod arrivals;
 mod attacked;
 mod beside;
 mod crowd;
@@ -27,6 +28,7 @@ mod roam;
 mod row;
 pub(crate) mod setting;
 mod simulator;
+mod site;
 mod split;
 pub(crate) mod spread;
 mod tunnel;
@@ -80,6 +82,8 @@ enum Bench {
     Hostile(hostile::Options),
     /// A mobile host that changes its address in mid-download: stalls, and the time until the new rate is used.
     Roam(roam::Options),
+    /// A mobile host that gateways of a site hand over to each other, in mid-download and in mid-call.
+    Site(site::Options),
     /// A thousand mobile hosts that join a gateway at the same time, and then are idle.
     Crowd(crowd::Options),
     /// The first try of a newcomer behind NAT: small MTUs, firewalls, source checks, router advertisements, clashes.
@@ -104,6 +108,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         Bench::Flood(options) => return flood::run(&shell, options),
         Bench::Hostile(options) => return hostile::run(&shell, options),
         Bench::Roam(options) => return roam::run(&shell, options),
+        Bench::Site(options) => return site::run(&shell, options),
         Bench::Newcomer(options) => return newcomer::run(&shell, options),
         Bench::Crowd(options) => return crowd::run(&shell, options),
         Bench::Split(options) => split::enter(&shell, options)?,
@@ -122,6 +127,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         | Bench::Flood(_)
         | Bench::Hostile(_)
         | Bench::Roam(_)
+        | Bench::Site(_)
         | Bench::Newcomer(_)
         | Bench::Crowd(_) => Ok(()),
         Bench::Split(options) => split::run(&shell, options),

@@ -1,8 +1,6 @@
 //! `cargo xtask bench roam`: a mobile host changes its address in mid-download, again and again, between two emulated
 //! links of different rates. The download is one connection of the kernel's TCP. Needs root.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -11,10 +9,9 @@ use std::time::{Duration, Instant};
 use edges::netlink::{Netlink, Route};
 use rig::{Air, End, Link, Namespace};
 use serde::Serialize;
-use socket2::SockRef;
 use units::BitRate;
 
-use super::beside::there;
+use super::arrivals::{Arrivals, download};
 use super::spread::spread;
 use super::{peers, setting};
 use crate::failure::Failure;
@@ -61,7 +58,6 @@ const WINDOW: f64 = 0.5;
 const STEP: f64 = 0.02;
 /// Time for TCP to reach the link's rate before the first change.
 const BEGINNING: Duration = Duration::from_secs(5);
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Options of the bench.
 #[derive(clap::Args)]
@@ -96,47 +92,20 @@ struct Row {
     share: f64,
 }
 
-/// Bytes that have arrived so far, with the time in seconds.
-#[derive(Default)]
-struct Arrivals {
-    all: Vec<(f64, u64)>,
-    /// The connection has ended.
-    is_lost: bool,
-}
-
-impl Arrivals {
-    /// Returns the bytes that had arrived at this time.
-    fn until(&self, at: f64) -> u64 {
-        let later = self.all.partition_point(|(time, _)| *time <= at);
-        later.checked_sub(1).map_or(0, |last| self.all[last].1)
-    }
-
-    fn rate(&self, from: f64, to: f64) -> f64 {
-        (self.until(to) - self.until(from)) as f64 * 8.0 / (to - from)
-    }
-
-    /// Returns what a change at `at` did until `end`.
-    fn judge(&self, change: usize, link_bps: u64, [at, end]: [f64; 2]) -> Row {
-        let within = |time: &f64| (at..=end).contains(time);
-        let times = self.all.iter().map(|(time, _)| *time).filter(within);
-        let (mut last, mut stall_s) = (at, 0.0_f64);
-        for time in times.chain([end]) {
-            stall_s = stall_s.max(time - last);
-            last = time;
-        }
-        let steps = ((end - at) / STEP) as u32;
-        let mut looks = (0..steps).map(|step| at + f64::from(step) * STEP);
-        let full = link_bps as f64;
-        let is_full = |time: &f64| self.rate(time - WINDOW, *time) >= SHARE * full;
-        // What came before the change belongs to another link.
-        let first = looks.find(|time| *time >= at + WINDOW && is_full(time));
-        Row {
-            change,
-            link_bps,
-            stall_s,
-            reached_s: first.map(|time| time - at),
-            share: self.rate(at + WITHIN, end) / full,
-        }
+/// Returns what a change to a link of this rate at `at` did until `end`.
+fn judge(arrivals: &Arrivals, change: usize, link_bps: u64, [at, end]: [f64; 2]) -> Row {
+    let steps = ((end - at) / STEP) as u32;
+    let mut looks = (0..steps).map(|step| at + f64::from(step) * STEP);
+    let full = link_bps as f64;
+    let is_full = |time: &f64| arrivals.rate(time - WINDOW, *time) >= SHARE * full;
+    // What came before the change belongs to another link.
+    let first = looks.find(|time| *time >= at + WINDOW && is_full(time));
+    Row {
+        change,
+        link_bps,
+        stall_s: arrivals.longest_gap(at, end),
+        reached_s: first.map(|time| time - at),
+        share: arrivals.rate(at + WITHIN, end) / full,
     }
 }
 
@@ -188,7 +157,13 @@ impl Roaming {
         let daemons = hop.start_daemons(&configured)?;
         configured.wait_until_connected()?;
         let (arrivals, begun) = (Arc::default(), Instant::now());
-        download([&fixed, &hop.mobile], sender, begun, Arc::clone(&arrivals))?;
+        download(
+            [&fixed, &hop.mobile],
+            FIXED,
+            sender,
+            begun,
+            Arc::clone(&arrivals),
+        )?;
         Ok(Self {
             hop,
             arrivals,
@@ -214,7 +189,7 @@ impl Roaming {
                 return Err(Failure::Found(what));
             }
             let rate: BitRate = rate.parse().expect("a rate");
-            let row = arrivals.judge(change, rate.bits_per_second(), [at, end]);
+            let row = judge(&arrivals, change, rate.bits_per_second(), [at, end]);
             println!("{row:?}");
             rows.push(row);
         }
@@ -274,35 +249,6 @@ fn air(hop: &Hop, way: &Way) -> Result<Air, Failure> {
     Ok(Air::between(link, ends)?)
 }
 
-/// Begins a download without end, from a sender with this congestion control.
-fn download(
-    [fixed, mobile]: [&Namespace; 2],
-    sender: &str,
-    begun: Instant,
-    arrivals: Arc<Mutex<Arrivals>>,
-) -> Result<(), Failure> {
-    let listener = there(fixed, || TcpListener::bind((FIXED, 0)))?;
-    let at = there(fixed, || listener.local_addr())?;
-    let mut client = there(mobile, || TcpStream::connect_timeout(&at, PATIENCE))?;
-    let (mut server, _) = there(fixed, || listener.accept())?;
-    there(fixed, || {
-        SockRef::from(&server).set_tcp_congestion(sender.as_bytes())
-    })?;
-    let content = vec![7; 65_536];
-    thread::spawn(move || while server.write_all(&content).is_ok() {});
-    thread::spawn(move || {
-        let mut buffer = vec![0; 65_536];
-        let mut total = 0;
-        while let Ok(count @ 1..) = client.read(&mut buffer) {
-            total += count as u64;
-            let now = begun.elapsed().as_secs_f64();
-            arrivals.lock().expect("no panic").all.push((now, total));
-        }
-        arrivals.lock().expect("no panic").is_lost = true;
-    });
-    Ok(())
-}
-
 /// Prints the spread of the changes to each link, with the aims.
 fn show(rows: &[Row]) {
     println!(
@@ -353,12 +299,12 @@ mod tests {
                 arrivals.all.push((time, total + 1_250));
             }
         }
-        let row = arrivals.judge(1, 1_000_000, [10.0, 15.0]);
+        let row = judge(&arrivals, 1, 1_000_000, [10.0, 15.0]);
         assert!((row.stall_s - 0.7).abs() < 0.011, "{row:?}");
         let reached = row.reached_s.expect("it comes back");
         assert!((1.0..1.25).contains(&reached), "{row:?}");
         assert!((row.share - 1.0).abs() < 0.02, "{row:?}");
-        let slow = arrivals.judge(1, 2_000_000, [10.0, 15.0]);
+        let slow = judge(&arrivals, 1, 2_000_000, [10.0, 15.0]);
         assert!(slow.reached_s.is_none() && slow.share < 0.6, "{slow:?}");
     }
 }

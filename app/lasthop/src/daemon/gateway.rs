@@ -379,7 +379,13 @@ impl Wiring {
         };
         let mobiles: Vec<_> = with_keys(config).enumerate().filter_map(split).collect();
         let left = with_keys(config).filter(|(mobile, _)| mobile.tcp.scope() != Some(Scope::Every));
-        (!mobiles.is_empty()).then(|| split::Plan {
+        let networks = config.residents().filter_map(|mobile| {
+            let scope = mobile.tcp.scope()?;
+            Some(mobile.networks().map(move |network| (network, scope)))
+        });
+        let networks: Vec<_> = networks.flatten().collect();
+        (!networks.is_empty()).then(|| split::Plan {
+            networks,
             left: left.flat_map(|(mobile, _)| mobile.networks()).collect(),
             end: End::Gateway {
                 transparent: self.instance.is_none(),

@@ -32,6 +32,9 @@ const FILES_BESIDE: u64 = 256;
 pub(super) struct Plan {
     pub(super) end: End,
     pub(super) mobiles: Vec<Mobile>,
+    /// Networks whose connections are split, with those of mobile hosts that are only invited: once one joins, nothing
+    /// has to be opened.
+    pub(super) networks: Vec<(IpNet, Scope)>,
     /// At the gateway: networks of mobile hosts whose requests, where they come as packets, stay packets.
     pub(super) left: Vec<IpNet>,
     pub(super) settings: Split,
@@ -59,16 +62,18 @@ impl Plan {
 impl Plan {
     /// Returns the diversion to a listener on a link, which have no names yet.
     pub(super) fn diversion(&self) -> Diversion {
-        let mobiles = || self.mobiles.iter();
-        let networks = |mobile: &Mobile| mobile.networks.clone();
+        let networks = || self.networks.iter();
         // Connections of hosts with a choice per connection are not diverted if they cross as packets.
-        let split = mobiles().filter(|mobile| mobile.scope == Scope::Every);
+        let split = networks().filter(|(_, scope)| *scope == Scope::Every);
         let is_own = self.end == End::Mobile;
         Diversion {
             instance: String::new(),
             inner_link: String::new(),
-            from: split.flat_map(networks).collect(),
-            to: mobiles().filter(|_| !is_own).flat_map(networks).collect(),
+            from: split.map(|(network, _)| *network).collect(),
+            to: networks()
+                .filter(|_| !is_own)
+                .map(|(network, _)| *network)
+                .collect(),
             except: self.left.iter().copied().collect(),
             destinations: self.destinations.clone(),
             port: 0,

@@ -53,6 +53,7 @@ impl Wiring {
     pub(super) fn split(&self, settings: Split) -> split::Plan {
         let own = self.own.iter().map(|own| IpNet::from(own.addr()));
         split::Plan {
+            networks: own.clone().map(|own| (own, Scope::Every)).collect(),
             end: End::Mobile,
             left: Vec::new(),
             mobiles: vec![Mobile {
