@@ -368,11 +368,11 @@ impl Arq {
         self.inbox.set_most(shares.incoming);
     }
 
-    fn set_limits(&mut self) {
-        if let Some(rate) = self.pace.rate {
-            self.outbox
-                .set_limits(QueueLimits::new(rate, self.round_trip.smallest()));
-        }
+    fn set_limits(&mut self, now: Instant) {
+        let rate = self.pace.rate.filter(|_| now >= self.pace.excused_until);
+        let limits = rate.map(|rate| QueueLimits::new(rate, self.round_trip.smallest()));
+        self.outbox
+            .set_limits(limits.unwrap_or(QueueLimits::UNKNOWN));
     }
 }
 
@@ -432,7 +432,11 @@ impl Machine for Arq {
             Input::Rate(rate) => {
                 self.pace.rate = Some(rate);
                 self.path.rate(now, rate);
-                self.set_limits();
+                self.set_limits(now);
+            }
+            Input::ExcuseQueues(until) => {
+                self.pace.excused_until = until;
+                self.set_limits(now);
             }
             Input::LeastRate(rate) => self.path.rate(now, rate),
             Input::Path(news) => self.path_news(now, news),

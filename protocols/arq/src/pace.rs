@@ -42,6 +42,8 @@ impl SilenceEffect {
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     pub(crate) rate: Option<BitRate>,
+    /// Time until which no queue is too long.
+    pub(crate) excused_until: Instant,
     pub(crate) last_heard: Instant,
     /// Beginning of the current silence, once something was presumed lost in it.
     pub(crate) silent_since: Option<Instant>,

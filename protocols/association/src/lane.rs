@@ -80,6 +80,11 @@ impl Association {
         }
     }
 
+    /// Until this time no queue is too long for its sender: see [`arq::Input::ExcuseQueues`].
+    pub fn excuse_queues(&mut self, now: Instant, until: Instant) {
+        self.arq.handle_input(now, arq::Input::ExcuseQueues(until));
+    }
+
     /// Returns true if the path was found to carry less than any path should.
     pub fn is_cut(&self) -> bool {
         self.arq.path().is_cut()

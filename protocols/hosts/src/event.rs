@@ -83,6 +83,11 @@ pub enum EventKind {
     },
     /// The peer, a gateway of the site, did not answer in time, and the former one goes on to serve this mobile host.
     NotAttached,
+    /// The peer, a gateway of the site, has claimed a mobile host that has not asked it to serve. This is announced once.
+    ClaimedWithoutProof {
+        /// Name of the mobile host.
+        mobile: String,
+    },
     /// The peer, a mobile host, has a new address.
     Moved {
         /// The new address.
@@ -158,6 +163,7 @@ impl EventKind {
             Self::HandoffEnded { .. } => "handoff-ended",
             Self::Attached { .. } => "attached",
             Self::NotAttached => "not-attached",
+            Self::ClaimedWithoutProof { .. } => "claimed-without-proof",
             Self::Moved { .. } => "moved",
             Self::FellBack { .. } => "fell-back",
             Self::Returned { .. } => "returned",
@@ -193,6 +199,7 @@ impl EventKind {
             | Self::StampRefused { .. }
             | Self::Attached { .. }
             | Self::NotAttached
+            | Self::ClaimedWithoutProof { .. }
             | Self::Moved { .. }
             | Self::FellBack { .. }
             | Self::Returned { .. }
@@ -243,6 +250,11 @@ impl fmt::Display for Event {
             EventKind::NotAttached => {
                 formatter.write_str("does not answer; the former gateway stays")
             }
+            EventKind::ClaimedWithoutProof { mobile } => write!(
+                formatter,
+                "it claimed to serve '{mobile}', which has not asked it to, and was refused; no gateway of ours does \
+                 that, so check who runs it"
+            ),
             EventKind::Moved { to } => write!(formatter, "moved to {to}"),
             EventKind::FellBack { to, silent } => formatter.write_str(&fell_back(*to, *silent)),
             EventKind::Returned { to, lasted } => formatter.write_str(&returned(*to, *lasted)),

@@ -311,7 +311,7 @@ impl Host {
         let profile = peer.settings.split.agreed(features);
         let streams = self.bearer.streams.zip(profile);
         let place = peer.endpoint.or(from);
-        let mut fresh = self.bearer.association(place, method, &peer.settings.caps);
+        let mut fresh = self.bearer.association(place, method, &peer.settings);
         if let Some((maker, profile)) = streams {
             let name = format!("{}/{}", peer.settings.name, peer.streams.life);
             fresh = maker.equip(fresh, profile, &name);

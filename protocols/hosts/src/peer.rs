@@ -6,7 +6,7 @@ use arq::PathSearch;
 use association::{Association, TcpConfig, TcpMethod};
 use machine::Machine;
 use session::{DATA_OVERHEAD_BYTES, PeerId};
-use units::{BitRate, Bytes, Instant};
+use units::{BitRate, Bytes, Duration, Instant};
 use wire::address::HopAddress;
 use wire::ethernet;
 
@@ -16,7 +16,7 @@ use crate::search::Search;
 use crate::site::InSite;
 use crate::streams::StreamMaker;
 use crate::verdict::{self, HopState, Limit, Signs, VerdictInputs};
-use crate::{BearerMtu, Caps, Choice, HopCondition, Profile, Role, Scope};
+use crate::{BearerMtu, Choice, HopCondition, Profile, Role, Scope, SitePart};
 
 const UDP: usize = 8;
 /// TCP with time stamps (RFC 9293, RFC 7323), a record of TLS 1.3 (RFC 8446 §5.2), and the length of the datagram.
@@ -87,7 +87,7 @@ pub(crate) struct Streams {
 impl Peer {
     /// Returns a peer from which nothing has been received.
     pub(crate) fn new(now: Instant, settings: crate::Peer, id: PeerId, bearer: &Bearer) -> Self {
-        let mut association = bearer.association(settings.endpoint, TcpMethod::Arq, &settings.caps);
+        let mut association = bearer.association(settings.endpoint, TcpMethod::Arq, &settings);
         // Without keys nothing can be sent, so its timers would only run idle.
         association.handle_input(now, association::Input::Link(false));
         Self {
@@ -148,13 +148,14 @@ impl Peer {
 }
 
 impl Bearer {
-    /// Returns a new association over this bearer to `endpoint`, with this method for TCP.
+    /// Returns a new association over this bearer with a peer at `endpoint`, with this method for TCP.
     pub(crate) fn association(
         &self,
         endpoint: Option<HopAddress>,
         method: TcpMethod,
-        caps: &Caps,
+        settings: &crate::Peer,
     ) -> Association {
+        let caps = &settings.caps;
         let around = around(endpoint);
         let frame = self.mtu.bound.saturating_sub(around).max(64);
         let tcp = TcpConfig {
@@ -179,6 +180,10 @@ impl Bearer {
         }
         if self.is_shared {
             association = association.on_shared_air();
+        }
+        if self.role == Role::Gateway && settings.membership.site == SitePart::Gateway {
+            // The queue at the hop of the mobile host has limits.
+            association.excuse_queues(Instant::ZERO, Instant::ZERO + Duration::MAX);
         }
         association
     }

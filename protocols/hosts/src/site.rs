@@ -18,7 +18,9 @@ use session::PublicKey;
 pub(crate) use attachment::{Attachment, Cause};
 pub(crate) use guest::Guest;
 pub(crate) use home::Home;
-pub(crate) use message::{Key, SiteMessage, Step, Yielded};
+pub(crate) use message::{
+    Key, Proof, SiteMessage, Step, Yielded, proven_attachment, proven_number,
+};
 pub(crate) use parts::{Parts, split};
 pub(crate) use watch::{Watch, WatchStep};
 
@@ -30,6 +32,8 @@ pub enum SitePart {
     Alone,
     /// A gateway of the site.
     Gateway,
+    /// The gateway of the site to which this mobile host belongs.
+    Home,
     /// A mobile host whose home is the gateway with this key.
     Guest(PublicKey),
 }
@@ -73,6 +77,8 @@ pub(crate) struct InSite {
     pub(crate) parts: Parts,
     /// Number of the latest message to it.
     pub(crate) messages: u32,
+    /// True if it has claimed a mobile host without a proof.
+    pub(crate) has_forged: bool,
 }
 
 impl From<SitePart> for InSite {
@@ -80,12 +86,13 @@ impl From<SitePart> for InSite {
         Self {
             member: match part {
                 SitePart::Alone => Member::Home(Home::default()),
-                SitePart::Gateway => Member::Gateway,
+                SitePart::Gateway | SitePart::Home => Member::Gateway,
                 SitePart::Guest(home) => Member::Guest(Guest::of(home)),
             },
             is_void: false,
             parts: Parts::default(),
             messages: 0,
+            has_forged: false,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use snow::params::DHChoice;
 use snow::resolvers::{CryptoResolver, DefaultResolver};
+use snow::types::Dh;
 use zeroize::Zeroizing;
 
 use crate::entropy::{Entropy, draw};
@@ -33,13 +34,28 @@ impl PrivateKey {
 
     /// Returns the public half.
     pub fn public_key(&self) -> PublicKey {
+        let curve = self.curve();
+        let mut bytes = [0; KEY_BYTES];
+        bytes.copy_from_slice(curve.pubkey());
+        PublicKey(bytes)
+    }
+
+    /// Returns the secret that this key shares with another host's (RFC 7748 section 6.1).
+    pub(crate) fn agree(&self, other: &PublicKey) -> Zeroizing<[u8; KEY_BYTES]> {
+        let mut secret = Zeroizing::new([0; KEY_BYTES]);
+        // Only a buffer or key that is too short makes it fail.
+        self.curve()
+            .dh(other.bytes(), &mut *secret)
+            .expect("X25519 takes any two keys of 32 bytes");
+        secret
+    }
+
+    fn curve(&self) -> Box<dyn Dh> {
         let mut curve = DefaultResolver
             .resolve_dh(&DHChoice::Curve25519)
             .expect("snow is built with X25519");
         curve.set(&*self.0);
-        let mut bytes = [0; KEY_BYTES];
-        bytes.copy_from_slice(curve.pubkey());
-        PublicKey(bytes)
+        curve
     }
 
     /// Returns `lasthop-sk1-…`, for the key file and nowhere else.

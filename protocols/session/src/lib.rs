@@ -29,6 +29,7 @@ mod noise;
 mod number;
 mod output;
 mod peer;
+mod proof;
 mod replay;
 mod token;
 mod transport;
@@ -50,3 +51,4 @@ pub use output::{
     Counters, DropCause, Event, Output, PeerError, PeerId, Received, Route, SealError,
 };
 pub use peer::Role;
+pub use proof::PROOF_BYTES;

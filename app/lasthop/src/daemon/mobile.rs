@@ -171,7 +171,7 @@ fn with_site(
     let mut peers = vec![gateway.clone()];
     peers.extend(others?);
     if peers.len() > 1 {
-        peers[0].membership.site = SitePart::Gateway;
+        peers[0].membership.site = SitePart::Home;
     }
     Ok(peers)
 }

@@ -92,7 +92,7 @@ impl Arq {
             if latest.asked && latest.sent_at >= self.pace.silent_until {
                 self.round_trip.sample(now, sample);
                 self.path.round_trip(now, &self.round_trip);
-                self.set_limits();
+                self.set_limits(now);
             } else if ends_fade {
                 self.round_trip.fade_ended(sample);
             }

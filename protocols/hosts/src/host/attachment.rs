@@ -5,7 +5,9 @@ use units::Instant;
 use wire::hop::PathMessage;
 
 use super::Host;
-use crate::site::{Attachment, Cause, Member, SiteMessage, Step, Watch, WatchStep};
+use crate::site::{
+    Attachment, Cause, Member, SiteMessage, Step, Watch, WatchStep, proven_attachment,
+};
 use crate::{EventKind, Role};
 
 impl Host {
@@ -130,7 +132,9 @@ impl Host {
                 number: attachment.number,
                 report: attachment.report.clone(),
             };
-            self.send_site_message(now, to, &SiteMessage::Attach(step));
+            let content = proven_attachment(&self.peers[to].settings.public, &step);
+            let proof = self.prove(self.own_home(), &content);
+            self.send_site_message(now, to, &SiteMessage::Attach(step, proof));
         }
     }
 
@@ -184,6 +188,7 @@ impl Host {
             self.leave_gateway(now, former);
         }
         self.link(now, index);
+        self.takes_over(now, index);
         for packet in packets {
             self.route(now, packet);
         }

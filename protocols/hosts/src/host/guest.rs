@@ -4,7 +4,7 @@ use units::Instant;
 use wire::packet::Packet;
 
 use super::Host;
-use crate::site::{Member, SiteMessage, Step, Yielded};
+use crate::site::{Member, Proof, SiteMessage, Step, Yielded};
 
 impl Host {
     /// Passes on a packet from a guest to its home; returns it if the peer is no guest.
@@ -29,7 +29,7 @@ impl Host {
     }
 
     /// A guest wants to be served here: asks its home.
-    pub(super) fn guest_attaches(&mut self, now: Instant, index: usize, step: Step) {
+    pub(super) fn guest_attaches(&mut self, now: Instant, index: usize, step: Step, proof: Proof) {
         let (home, mobile) = (self.home_of(index), self.key_of(index));
         let Some(guest) = self.guest(index) else {
             return;
@@ -42,8 +42,9 @@ impl Host {
         }
         guest.number = step.number;
         guest.service.is_here = true;
+        self.takes_over(now, index);
         if let Some(home) = home {
-            self.send_site_message(now, home, &SiteMessage::Arrived(mobile, step));
+            self.send_site_message(now, home, &SiteMessage::Arrived(mobile, step, proof));
         }
     }
 

@@ -4,7 +4,7 @@ use association::Report;
 use units::Instant;
 
 use super::Host;
-use crate::site::{SiteMessage, Step, Yielded};
+use crate::site::{SiteMessage, Step, Yielded, proven_number};
 
 impl Host {
     /// Has a mobile host that belongs here served by the gateway `to` from now on, or by this one, by this attachment.
@@ -14,6 +14,10 @@ impl Host {
             return self.place_again(now, index, to, step.number);
         }
         home.number = step.number;
+        if to.is_none() {
+            self.takes_over(now, index);
+        }
+        let Some(home) = self.home(index) else { return };
         if let Some(moving) = &mut home.moving {
             // It has given up its last attachment, and begins anew.
             moving.to = to;
@@ -41,9 +45,10 @@ impl Host {
         let latest = home.number;
         if number < latest {
             // Its clock went back while it did not run, or the message is late.
+            let proof = self.prove(Some(index), &proven_number(latest));
             let (whom, message) = match to {
-                None => (index, SiteMessage::Behind(latest)),
-                Some(gateway) => (gateway, SiteMessage::ArrivedBehind(mobile, latest)),
+                None => (index, SiteMessage::Behind(latest, proof)),
+                Some(gateway) => (gateway, SiteMessage::ArrivedBehind(mobile, latest, proof)),
             };
             self.send_site_message(now, whom, &message);
         } else if home.moving.is_some() {

@@ -126,7 +126,7 @@ impl Host {
         }
         let fresh = self
             .bearer
-            .association(peer.endpoint, TcpMethod::Arq, &peer.settings.caps);
+            .association(peer.endpoint, TcpMethod::Arq, &peer.settings);
         peer.association = fresh.after(&mut peer.association);
         if let Some(leases) = &mut self.leases {
             leases.end(index);

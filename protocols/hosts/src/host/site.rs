@@ -4,12 +4,19 @@ use association::{Association, Report, TcpMethod};
 use machine::Machine;
 use session::PublicKey;
 use split::Origin;
-use units::Instant;
+use units::{Duration, Instant};
 use wire::packet::Packet;
 
 use super::Host;
-use crate::site::{Guest, Home, Key, Member, SiteMessage, split};
-use crate::{Output, Role, SiteStatus};
+use crate::peer::Peer;
+use crate::site::{
+    Guest, Home, Key, Member, Proof, SiteMessage, Step, proven_attachment, proven_number, split,
+};
+use crate::{EventKind, Output, Role, SitePart, SiteStatus};
+
+/// Time after a move until the queue of a hop is measured against its own rate: that is not known yet, and senders need
+/// some round trips to notice it.
+const SETTLING: Duration = Duration::from_secs(1);
 
 impl Host {
     /// Takes a part of a message about who serves a mobile host.
@@ -25,14 +32,16 @@ impl Host {
         };
         match (self.role, &self.peers[index].site.member, message) {
             (Role::Mobile, _, SiteMessage::Attached(step)) => self.attached(now, index, &step),
-            (Role::Mobile, _, SiteMessage::Behind(number)) => {
-                self.attachment_is_behind(now, index, number);
+            (Role::Mobile, _, SiteMessage::Behind(number, proof)) => {
+                if self.home_has_proven(index, &proven_number(number), &proof) {
+                    self.attachment_is_behind(now, index, number);
+                }
             }
-            (Role::Gateway, Member::Home(_), SiteMessage::Attach(step)) => {
+            (Role::Gateway, Member::Home(_), SiteMessage::Attach(step, _)) => {
                 self.place(now, index, None, step);
             }
-            (Role::Gateway, Member::Guest(_), SiteMessage::Attach(step)) => {
-                self.guest_attaches(now, index, step);
+            (Role::Gateway, Member::Guest(_), SiteMessage::Attach(step, proof)) => {
+                self.guest_attaches(now, index, step, proof);
             }
             (Role::Gateway, Member::Gateway, message) => self.gateway_says(now, index, message),
             _ => {}
@@ -42,19 +51,23 @@ impl Host {
     fn gateway_says(&mut self, now: Instant, from: usize, message: SiteMessage) {
         let index_of = |mobile: &Key| self.index_with(&PublicKey::from_bytes(*mobile));
         let index = match &message {
-            SiteMessage::Arrived(mobile, _)
-            | SiteMessage::ArrivedBehind(mobile, _)
+            SiteMessage::Arrived(mobile, ..)
+            | SiteMessage::ArrivedBehind(mobile, ..)
             | SiteMessage::Serve(mobile, _)
             | SiteMessage::Yield { mobile, .. }
             | SiteMessage::Yielded { mobile, .. } => index_of(mobile),
-            SiteMessage::Attach(_) | SiteMessage::Attached(_) | SiteMessage::Behind(_) => None,
+            SiteMessage::Attach(..) | SiteMessage::Attached(_) | SiteMessage::Behind(..) => None,
         };
         let Some(index) = index else { return };
         let is_home = self.home_of(index) == Some(from);
         match message {
-            SiteMessage::Arrived(_, step) => self.place(now, index, Some(from), step),
-            SiteMessage::ArrivedBehind(_, number) if is_home => {
-                self.send_site_message(now, index, &SiteMessage::Behind(number));
+            SiteMessage::Arrived(_, step, proof) => {
+                if self.is_claimed_rightly(from, index, &step, &proof) {
+                    self.place(now, index, Some(from), step);
+                }
+            }
+            SiteMessage::ArrivedBehind(_, number, proof) if is_home => {
+                self.send_site_message(now, index, &SiteMessage::Behind(number, proof));
             }
             SiteMessage::Serve(_, step) if is_home => self.serve(now, index, step),
             SiteMessage::Yield { step, sent, .. } if is_home => {
@@ -65,6 +78,51 @@ impl Host {
             }
             _ => {}
         }
+    }
+
+    /// Returns true if a mobile host has proven that this gateway is to serve it. The first claim without a proof is
+    /// announced.
+    fn is_claimed_rightly(
+        &mut self,
+        gateway: usize,
+        mobile: usize,
+        step: &Step,
+        proof: &Proof,
+    ) -> bool {
+        let content = proven_attachment(&self.peers[gateway].settings.public, step);
+        let is_right = self
+            .endpoint
+            .is_proof(self.peers[mobile].id, &content, proof);
+        if !is_right && !std::mem::replace(&mut self.peers[gateway].site.has_forged, true) {
+            let mobile = self.peers[mobile].settings.name.clone();
+            self.announce(gateway, EventKind::ClaimedWithoutProof { mobile });
+        }
+        is_right
+    }
+
+    /// Returns true if the home of this mobile host has said this, or if it is from there.
+    fn home_has_proven(&self, from: usize, content: &[u8], proof: &Proof) -> bool {
+        self.own_home().is_some_and(|home| {
+            from == home || self.endpoint.is_proof(self.peers[home].id, content, proof)
+        })
+    }
+
+    /// Returns the gateway to which this mobile host belongs.
+    pub(super) fn own_home(&self) -> Option<usize> {
+        let mut peers = self.peers.iter();
+        let is_home = |peer: &Peer| peer.settings.membership.site == SitePart::Home;
+        peers
+            .find(|(_, peer)| is_home(peer))
+            .map(|(index, _)| index)
+    }
+
+    /// Returns the proof of this host for a peer.
+    pub(super) fn prove(&self, to: Option<usize>, content: &[u8]) -> Proof {
+        let id = to
+            .and_then(|index| self.peers.get(index))
+            .map(|peer| peer.id);
+        id.and_then(|id| self.endpoint.prove(id, content))
+            .unwrap_or_default()
     }
 
     pub(super) fn send_site_message(&mut self, now: Instant, to: usize, message: &SiteMessage) {
@@ -152,11 +210,17 @@ impl Host {
         (Some(own), packets)
     }
 
+    /// Has the association with a peer take over flows whose senders have windows that fitted another queue.
+    pub(super) fn takes_over(&mut self, now: Instant, index: usize) {
+        let until = now + SETTLING;
+        self.peers[index].association.excuse_queues(now, until);
+    }
+
     /// Gives a peer a new association, which is void until there are new keys; returns the former one.
     pub(super) fn replace_association(&mut self, now: Instant, index: usize) -> Association {
         let peer = &mut self.peers[index];
-        let (method, caps) = (TcpMethod::Arq, &peer.settings.caps);
-        let new = self.bearer.association(peer.endpoint, method, caps);
+        let (method, settings) = (TcpMethod::Arq, &peer.settings);
+        let new = self.bearer.association(peer.endpoint, method, settings);
         let new = new.after(&mut peer.association);
         let former = std::mem::replace(&mut peer.association, new);
         peer.site.is_void = true;

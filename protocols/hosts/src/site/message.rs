@@ -2,9 +2,13 @@
 
 use association::Report;
 use serde::{Deserialize, Serialize};
+use session::{PROOF_BYTES, PublicKey};
 
 /// Public key of a mobile host, its name between gateways.
 pub(crate) type Key = [u8; 32];
+/// Proof of a mobile host for its home, or of the home for it: those between them could forge the message. It is zero
+/// where the message goes there directly.
+pub(crate) type Proof = [u8; PROOF_BYTES];
 
 /// The attachment that a message is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,15 +23,15 @@ pub(crate) struct Step {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SiteMessage {
     /// A mobile host wants to be served by this gateway from now on.
-    Attach(Step),
+    Attach(Step, Proof),
     /// The gateway serves the mobile host.
     Attached(Step),
     /// The number of the attachment is behind the latest one, which this is.
-    Behind(u64),
+    Behind(u64, Proof),
     /// From the home: the mobile host's number is behind the latest one, which this is.
-    ArrivedBehind(Key, u64),
+    ArrivedBehind(Key, u64, Proof),
     /// To a mobile host's home: it wants to be served by the sender.
-    Arrived(Key, Step),
+    Arrived(Key, Step, Proof),
     /// From the home: the receiver serves the mobile host from now on.
     Serve(Key, Step),
     /// From the home: the receiver has to cease to serve the mobile host, once so many packets to it have come.
@@ -49,11 +53,25 @@ pub(crate) struct Yielded {
     pub(crate) carried: u64,
 }
 
+/// Returns what a mobile host proves: that the gateway with this key is to serve it, by this attachment.
+pub(crate) fn proven_attachment(gateway: &PublicKey, step: &Step) -> Vec<u8> {
+    encode(&("attach", gateway.bytes(), step))
+}
+
+/// Returns what a home proves: that this is the number of the latest attachment.
+pub(crate) fn proven_number(number: u64) -> Vec<u8> {
+    encode(&("behind", number))
+}
+
+fn encode(content: &impl Serialize) -> Vec<u8> {
+    // Only a writer that fails makes this fail.
+    postcard::to_allocvec(content).unwrap_or_default()
+}
+
 impl SiteMessage {
     /// Returns the bytes of the message.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        // Only a writer that fails makes this fail.
-        postcard::to_allocvec(self).unwrap_or_default()
+        encode(self)
     }
 
     /// Returns the message in `bytes`; `None` if there is none.

@@ -212,3 +212,47 @@ fn a_short_silence_moves_nobody_and_a_long_one_ends() {
         assert!(attached <= most, "{attached}: {:?}", site.events);
     }
 }
+
+#[test]
+fn a_gateway_that_claims_a_mobile_host_without_its_proof_gets_nothing() {
+    let mut site = Roaming::new(Setting::default());
+    site.without_proofs();
+    site.run(SECOND * 2, false);
+    assert_eq!(attachments(&site), 1, "the home needs no proof");
+    for _ in 0..3 {
+        site.move_to(2);
+        site.run(SECOND * 6, false);
+    }
+    assert_eq!(attachments(&site), 4, "each time it is at its home again");
+    let claimed = |(_, host, kind): &&(_, usize, EventKind)| {
+        *host == HOME && matches!(kind, EventKind::ClaimedWithoutProof { .. })
+    };
+    assert_eq!(site.events.iter().filter(claimed).count(), 1);
+    // What was under way to the mobile host when it gave up does not come: a sender would repeat it.
+    site.flows[0].sent = site.flows[0].received.packets;
+    let before = site.flows[0].sent;
+    site.run(SECOND, false);
+    assert!(site.flows[0].received.packets > before + 500);
+}
+
+/// A sender that fills the hop's queue has hundreds of packets there when its receiver moves.
+#[test]
+fn a_full_queue_moves_without_a_loss() {
+    for micros in [50, 5_000] {
+        let setting = Setting {
+            wire: Duration::from_micros(micros),
+            window: 250,
+            ..Setting::default()
+        };
+        let mut site = Roaming::new(setting);
+        site.run(SECOND * 3, false);
+        for to in [3, HOME, 2, 3, HOME, 2, HOME] {
+            site.flows[0].stall = Duration::ZERO;
+            site.move_to(to);
+            site.run(SECOND * 2, false);
+            let stall = site.flows[0].stall;
+            assert!(stall < Duration::from_millis(42), "to {to}: {stall}");
+        }
+        is_whole(&mut site);
+    }
+}

@@ -18,8 +18,6 @@ pub(crate) const HOME: usize = 1;
 /// Ports of the two flows.
 pub(crate) const DOWN: u16 = 1;
 pub(crate) const UP: u16 = 2;
-/// Most packets of a flow that are on their way, as of a sender of TCP; more would be dropped at the hop's queue.
-const WINDOW: u64 = 40;
 
 /// Setting of a site.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +29,9 @@ pub(crate) struct Setting {
     pub(crate) loss: Probability,
     /// One-way delay between two gateways.
     pub(crate) wire: Duration,
+    /// Most packets of a flow that are on their way, as of a sender of TCP; more than a fifth of a second at the hop's rate
+    /// would be dropped at its queue.
+    pub(crate) window: u64,
 }
 
 impl Default for Setting {
@@ -41,6 +42,7 @@ impl Default for Setting {
             delay: Duration::from_millis(10),
             loss: Probability::NEVER,
             wire: Duration::from_millis(5),
+            window: 40,
         }
     }
 }
@@ -102,6 +104,7 @@ fn address(host: usize) -> HopAddress {
 
 fn peer(of: usize, host: usize) -> Peer {
     let (networks, site): (&[_], _) = match (of, host) {
+        (MOBILE, HOME) => (&[("0.0.0.0", 0)], SitePart::Home),
         (MOBILE, _) => (&[("0.0.0.0", 0)], SitePart::Gateway),
         (HOME, MOBILE) => (&[("10.9.0.2", 32)], SitePart::Alone),
         (_, MOBILE) => {
@@ -120,9 +123,12 @@ fn peer(of: usize, host: usize) -> Peer {
     }
 }
 
-fn host(index: usize, seed: u64) -> Host {
+fn host(index: usize, seed: u64, home: SitePart) -> Host {
     let others = (0..NAMES.len()).filter(|other| *other != index);
-    let peers = others.map(|other| peer(index, other)).collect();
+    let mut peers: Vec<_> = others.map(|other| peer(index, other)).collect();
+    if index == MOBILE {
+        peers[0].membership.site = home;
+    }
     let role = if index == MOBILE {
         Role::Mobile
     } else {
@@ -134,13 +140,13 @@ fn host(index: usize, seed: u64) -> Host {
 
 impl Roaming {
     pub(crate) fn new(setting: Setting) -> Self {
-        let hosts = (0..NAMES.len()).map(|index| host(index, setting.seed));
+        let hosts = (0..NAMES.len()).map(|index| host(index, setting.seed, SitePart::Home));
         let mut site = Self {
             hosts: hosts.collect(),
             now: Instant::ZERO,
             events: Vec::new(),
             flows: [
-                Flow::new(Traffic::bulk(DOWN), Duration::from_millis(1)),
+                Flow::new(Traffic::bulk(DOWN), Duration::from_micros(500)),
                 Flow::new(Traffic::upload(UP), Duration::from_millis(5)),
             ],
             network: Network {
@@ -165,8 +171,15 @@ impl Roaming {
 
     /// Has the mobile host begin a new life, with this clock.
     pub(crate) fn restart_mobile(&mut self, wall: u64) {
-        self.hosts[MOBILE] = host(MOBILE, self.network.setting.seed + 1);
+        self.hosts[MOBILE] = host(MOBILE, self.network.setting.seed + 1, SitePart::Home);
         self.input(MOBILE, Input::Wall(wall));
+    }
+
+    /// Has the mobile host begin a new life in which it knows no home, as if the gateways made its proofs.
+    pub(crate) fn without_proofs(&mut self) {
+        let seed = self.network.setting.seed + 1;
+        self.hosts[MOBILE] = host(MOBILE, seed, SitePart::Gateway);
+        self.input(MOBILE, Input::Wall(WALL + 1_000_000_000));
     }
 
     /// Has the mobile host move to this gateway.
@@ -260,13 +273,14 @@ impl Roaming {
                 self.carry(host);
             }
         }
+        let window = self.network.setting.window;
         for (flow, from) in [HOME, MOBILE].into_iter().enumerate() {
             let flow = &mut self.flows[flow];
             if silent || flow.next > now {
                 continue;
             }
             flow.next = now + flow.every;
-            if flow.sent < flow.received.packets + WINDOW {
+            if flow.sent < flow.received.packets + window {
                 flow.sent += 1;
                 let packet = flow.traffic.next();
                 self.input(from, Input::Packet(packet));
