@@ -13,6 +13,7 @@ use crate::field::{write_u16, write_u32};
 use crate::ip::{Ecn, IpPacket, Layout, Transport};
 use crate::malformed::Malformed;
 use crate::tcp::{self, OptionBytes, place_of_larger_size};
+use crate::udp;
 
 /// State of a packet's transport checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -120,6 +121,22 @@ impl Packet {
             }
         }
         Ok(true)
+    }
+
+    /// Returns the number of segments with data that the packet stands for: 1 for a packet that stands only for itself,
+    /// and 0 for a TCP segment without data.
+    pub fn data_segments(&self) -> u64 {
+        let Some(ip) = self.ip() else { return 1 };
+        let headers = match ip.transport() {
+            Transport::Tcp(tcp) => ip.header_length() + tcp.header_length(),
+            _ if self.segment_size == 0 => return 1,
+            _ => ip.header_length() + udp::HEADER_LENGTH,
+        };
+        let data = ip.bytes().len().saturating_sub(headers);
+        match usize::from(self.segment_size) {
+            0 => u64::from(data > 0),
+            size => data.div_ceil(size) as u64,
+        }
     }
 
     /// Takes the first segment off a TCP packet that stands for several; returns false if the packet stands only for

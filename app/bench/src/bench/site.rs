@@ -123,7 +123,7 @@ impl Roaming {
         let mut rows = Vec::new();
         for number in 1..=options.moves {
             let (at, from) = (self.now(), self.at);
-            self.at = (from + 1 + number % 2) % GATEWAYS.len();
+            self.at = (from + 1) % GATEWAYS.len();
             self.hand_over()?;
             thread::sleep(Duration::from_secs_f64(
                 (options.every - (self.now() - at)).max(0.0),
@@ -146,6 +146,11 @@ impl Roaming {
         let arrivals = self.arrivals.lock().expect("no panic");
         let without = arrivals.rate(reference, first);
         let with = arrivals.rate(first, self.now());
+        println!(
+            "Longest time without a byte in {} s without moves: {:.0} ms.",
+            REFERENCE.as_secs(),
+            arrivals.longest_gap(reference, first) * 1e3
+        );
         println!(
             "Goodput: {:.2} Mbit/s without moves, {:.2} with one every {} s: {:.3} of it (aim {SHARE}).",
             without * 1e-6,

@@ -14,6 +14,8 @@ pub(crate) mod values;
 #[cfg(test)]
 mod secret_tests;
 #[cfg(test)]
+mod site_tests;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;

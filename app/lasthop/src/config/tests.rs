@@ -47,6 +47,7 @@ const WITHOUT_DEFAULT: &[&str] = &[
     "interface =",
     "ethertype =",
     "public_key_file =",
+    "home =",
 ];
 
 #[test]

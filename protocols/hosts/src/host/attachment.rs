@@ -176,6 +176,7 @@ impl Host {
         let Some(attachment) = self.mobile.attachment.take_if(is_it) else {
             return;
         };
+        self.mobile.watch.answered();
         let former = self.mobile.gateway;
         let mut packets = Vec::new();
         if former != index {

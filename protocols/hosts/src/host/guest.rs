@@ -20,7 +20,7 @@ impl Host {
         };
         match home.filter(|_| guest.service.is_served) {
             Some(home) => {
-                guest.service.carried += 1;
+                guest.service.carried += packet.data_segments();
                 self.hand_in(now, home, packet);
             }
             None => self.counts.packets_unroutable += 1,
@@ -95,7 +95,7 @@ impl Host {
         };
         self.agenda.site.clear(index);
         let (report, packets) = self.end_service(now, index, request.report.as_ref());
-        let returned = packets.len() as u64;
+        let returned = packets.iter().map(Packet::data_segments).sum();
         for packet in packets {
             if let Some(home) = home {
                 self.hand_in(now, home, packet);

@@ -240,7 +240,9 @@ impl Host {
                     self.counts.packets_unroutable += u64::from(!held);
                     return;
                 }
-                home.sent += u64::from(home.place.is_some());
+                if home.place.is_some() {
+                    home.sent += packet.data_segments();
+                }
                 home.place
             }
             Member::Guest(guest) => home.filter(|_| !guest.service.is_here),
@@ -263,7 +265,9 @@ impl Host {
         let owner = |address| self.routes.owner(address);
         let [source, destination] = [ip.source(), ip.destination()].map(owner);
         if let Some(index) = source
-            && self.home(index).is_some_and(|home| home.counts(from))
+            && self
+                .home(index)
+                .is_some_and(|home| home.counts(from, &packet))
         {
             if !self.split(now, Origin::Hop, &packet) {
                 self.outputs.push_back(Output::Packet(packet));
@@ -279,7 +283,7 @@ impl Host {
         let is_from_home = self.home_of(index) == Some(from);
         match &mut self.peers[index].site.member {
             Member::Guest(guest) if is_from_home && guest.service.is_here => {
-                guest.service.came += 1;
+                guest.service.came += packet.data_segments();
                 self.hand_in(now, index, packet.clone());
                 self.yield_due(now, index);
                 true
@@ -288,9 +292,11 @@ impl Host {
                 let Some(moving) = home.move_from(from) else {
                     return false;
                 };
-                moving.returned += 1;
+                moving.returned += packet.data_segments();
                 let to = moving.to;
-                home.sent += u64::from(to.is_some());
+                if to.is_some() {
+                    home.sent += packet.data_segments();
+                }
                 self.hand_in(now, to.unwrap_or(index), packet.clone());
                 self.finish_move(now, index);
                 true

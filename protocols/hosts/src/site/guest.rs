@@ -33,7 +33,7 @@ pub(crate) struct Service {
     pub(crate) is_served: bool,
     /// The answer to its attachment.
     pub(crate) answer: Option<Report>,
-    /// Packets to it that came from its home, and packets from it that went there.
+    /// Segments to it that came from its home, and segments from it that went there.
     pub(crate) came: u64,
     pub(crate) carried: u64,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Service {
 #[derive(Debug)]
 pub(crate) struct Yielding {
     pub(crate) step: Step,
-    /// Packets to it that its home has sent.
+    /// Segments to it that its home has sent.
     sent: u64,
     due: Instant,
 }

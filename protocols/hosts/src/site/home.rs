@@ -22,7 +22,8 @@ pub(crate) struct Home {
     pub(crate) number: u64,
     /// What the former gateway's association has delivered, for an answer that is repeated.
     pub(crate) answer: Option<Report>,
-    /// Packets to it that went to the gateway that serves it, and packets from it that came from there.
+    /// Segments with data to it that went to the gateway that serves it, and from it that came from there. A packet that
+    /// stands for several may arrive in parts, and an acknowledgement may take the place of another one.
     pub(crate) sent: u64,
     pub(crate) came: u64,
     /// Its move from another gateway, until that has ceased.
@@ -37,9 +38,9 @@ pub(crate) struct Moving {
     pub(crate) to: Option<usize>,
     /// What the mobile host has delivered.
     pub(crate) report: Option<Report>,
-    /// Packets to the mobile host that went to the former gateway.
+    /// Segments to the mobile host that went to the former gateway.
     pub(crate) sent: u64,
-    /// Packets from the mobile host, and packets to it, that came from the former gateway.
+    /// Segments from the mobile host, and to it, that came from the former gateway.
     pub(crate) came: u64,
     pub(crate) returned: u64,
     /// Numbers of these that it has sent, once it has ceased.
@@ -82,14 +83,14 @@ impl Home {
     }
 
     /// Counts a packet from the mobile host that came from this gateway; returns false if that does not serve it.
-    pub(crate) fn counts(&mut self, gateway: usize) -> bool {
+    pub(crate) fn counts(&mut self, gateway: usize, packet: &Packet) -> bool {
         let serves = self.place == Some(gateway);
         let came = match self.moving.as_deref_mut() {
             Some(moving) if moving.from == gateway => &mut moving.came,
             None if serves => &mut self.came,
             Some(_) | None => return false,
         };
-        *came += 1;
+        *came += packet.data_segments();
         true
     }
 }

@@ -34,7 +34,7 @@ pub(crate) enum SiteMessage {
     Arrived(Key, Step, Proof),
     /// From the home: the receiver serves the mobile host from now on.
     Serve(Key, Step),
-    /// From the home: the receiver has to cease to serve the mobile host, once so many packets to it have come.
+    /// From the home: the receiver has to cease to serve the mobile host, once so many segments to it have come.
     Yield { mobile: Key, step: Step, sent: u64 },
     /// To the home: the sender has ceased to serve the mobile host.
     Yielded {
@@ -44,7 +44,7 @@ pub(crate) enum SiteMessage {
     },
 }
 
-/// Numbers of packets that a gateway has sent to the home of a mobile host that it served.
+/// Numbers of segments that a gateway has sent to the home of a mobile host that it served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Yielded {
     /// Those to the mobile host, which go on by its next gateway.

@@ -15,9 +15,9 @@ fn is_whole(site: &mut Roaming) {
     for (number, flow) in site.flows.iter().enumerate() {
         let received = &flow.received;
         assert!(
-            received.in_order && received.packets == flow.sent,
+            received.in_order && flow.came() == flow.sent,
             "flow {number}: {} of {}, in order: {}; {:?}",
-            received.packets,
+            flow.came(),
             flow.sent,
             received.in_order,
             site.events
@@ -133,12 +133,12 @@ fn a_gateway_that_does_not_reach_the_home_is_given_up() {
     site.run(SECOND * 8, false);
     assert!(has_given_up(&site));
     // Both associations with the home have begun anew, and something was lost with the former ones.
-    let before = site.flows[0].received.packets;
+    let before = site.flows[0].came();
     site.flows
         .iter_mut()
-        .for_each(|flow| flow.sent = flow.received.packets);
+        .for_each(|flow| flow.sent = flow.came());
     site.run(SECOND, false);
-    assert!(site.flows[0].received.packets > before + 800);
+    assert!(site.flows[0].came() > before + 800);
 }
 
 #[test]
@@ -205,9 +205,9 @@ fn a_short_silence_moves_nobody_and_a_long_one_ends() {
         site.network.cut = vec![[MOBILE, HOME], [MOBILE, 2], [MOBILE, 3]];
         site.run(Duration::from_millis(millis), false);
         site.network.cut = Vec::new();
-        let before = site.flows[0].received.packets;
+        let before = site.flows[0].came();
         site.run(SECOND * 5, false);
-        assert!(site.flows[0].received.packets > before + 1_000);
+        assert!(site.flows[0].came() > before + 1_000);
         let attached = attachments(&site);
         assert!(attached <= most, "{attached}: {:?}", site.events);
     }
@@ -223,25 +223,31 @@ fn a_gateway_that_claims_a_mobile_host_without_its_proof_gets_nothing() {
         site.move_to(2);
         site.run(SECOND * 6, false);
     }
-    assert_eq!(attachments(&site), 4, "each time it is at its home again");
+    assert_eq!(
+        attachments(&site),
+        4,
+        "each time it is at its home again: {:?}",
+        site.events
+    );
     let claimed = |(_, host, kind): &&(_, usize, EventKind)| {
         *host == HOME && matches!(kind, EventKind::ClaimedWithoutProof { .. })
     };
     assert_eq!(site.events.iter().filter(claimed).count(), 1);
     // What was under way to the mobile host when it gave up does not come: a sender would repeat it.
-    site.flows[0].sent = site.flows[0].received.packets;
+    site.flows[0].sent = site.flows[0].came();
     let before = site.flows[0].sent;
     site.run(SECOND, false);
-    assert!(site.flows[0].received.packets > before + 500);
+    assert!(site.flows[0].came() > before + 500);
 }
 
 /// A sender that fills the hop's queue has hundreds of packets there when its receiver moves.
 #[test]
 fn a_full_queue_moves_without_a_loss() {
-    for micros in [50, 5_000] {
+    for (micros, segments) in [(50, 1), (5_000, 1), (50, 40), (5_000, 40)] {
         let setting = Setting {
             wire: Duration::from_micros(micros),
             window: 250,
+            segments,
             ..Setting::default()
         };
         let mut site = Roaming::new(setting);
@@ -251,7 +257,11 @@ fn a_full_queue_moves_without_a_loss() {
             site.move_to(to);
             site.run(SECOND * 2, false);
             let stall = site.flows[0].stall;
-            assert!(stall < Duration::from_millis(42), "to {to}: {stall}");
+            // The first long packets between two gateways find out how much the wire carries.
+            assert!(
+                segments > 1 || stall < Duration::from_millis(42),
+                "to {to}: {stall}"
+            );
         }
         is_whole(&mut site);
     }

@@ -9,7 +9,7 @@ use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
 
 use super::build::{self, datagram, private_key};
-use super::traffic::{Received, Traffic, port_of};
+use super::traffic::{PAYLOAD, Received, Traffic, port_of};
 use super::{MOBILE, WALL};
 
 /// Gateways; the first one is the mobile host's home.
@@ -32,6 +32,8 @@ pub(crate) struct Setting {
     /// Most packets of a flow that are on their way, as of a sender of TCP; more than a fifth of a second at the hop's rate
     /// would be dropped at its queue.
     pub(crate) window: u64,
+    /// Segments for which a packet to the mobile host stands.
+    pub(crate) segments: usize,
 }
 
 impl Default for Setting {
@@ -43,6 +45,7 @@ impl Default for Setting {
             loss: Probability::NEVER,
             wire: Duration::from_millis(5),
             window: 40,
+            segments: 1,
         }
     }
 }
@@ -66,7 +69,7 @@ pub(crate) struct Flow {
     /// Time between two packets, and of the next one.
     every: Duration,
     next: Instant,
-    /// Packets that were sent, and what came of them.
+    /// Segments that were sent, and what came of them.
     pub(crate) sent: u64,
     pub(crate) received: Received,
     /// Longest time without a packet, since this was set to zero.
@@ -85,6 +88,11 @@ impl Flow {
             stall: Duration::ZERO,
             heard: Instant::ZERO,
         }
+    }
+
+    /// Returns the number of segments that have come.
+    pub(crate) fn came(&self) -> u64 {
+        self.received.payload / PAYLOAD as u64
     }
 }
 
@@ -273,16 +281,22 @@ impl Roaming {
                 self.carry(host);
             }
         }
-        let window = self.network.setting.window;
+        let Setting {
+            window, segments, ..
+        } = self.network.setting;
         for (flow, from) in [HOME, MOBILE].into_iter().enumerate() {
             let flow = &mut self.flows[flow];
             if silent || flow.next > now {
                 continue;
             }
             flow.next = now + flow.every;
-            if flow.sent < flow.received.packets + window {
-                flow.sent += 1;
-                let packet = flow.traffic.next();
+            if flow.sent < flow.came() + window {
+                let segments = if from == HOME { segments } else { 1 };
+                flow.sent += segments as u64;
+                let mut packet = flow.traffic.packet(PAYLOAD * segments);
+                if segments > 1 {
+                    packet.segment_size = PAYLOAD as u16;
+                }
                 self.input(from, Input::Packet(packet));
             }
         }

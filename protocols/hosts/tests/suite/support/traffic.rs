@@ -7,7 +7,7 @@ use wire::packet::{Checksum, Packet, PacketBuffer};
 use super::{MOBILE, Pair};
 
 /// Bytes of payload in a bulk packet.
-const PAYLOAD: usize = 1_428;
+pub(crate) const PAYLOAD: usize = 1_428;
 
 /// A source of TCP packets at one end.
 pub(crate) struct Traffic {
