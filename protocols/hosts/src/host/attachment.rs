@@ -52,7 +52,7 @@ impl Host {
                     self.move_to(now, &next, Cause::Silence);
                 }
             }
-            (Some(WatchStep::Ask), None) | (Some(WatchStep::Move), _) | (None, _) => {}
+            _ => {}
         }
     }
 

@@ -32,10 +32,10 @@ impl Host {
         };
         match (self.role, &self.peers[index].site.member, message) {
             (Role::Mobile, _, SiteMessage::Attached(step)) => self.attached(now, index, &step),
-            (Role::Mobile, _, SiteMessage::Behind(number, proof)) => {
-                if self.home_has_proven(index, &proven_number(number), &proof) {
-                    self.attachment_is_behind(now, index, number);
-                }
+            (Role::Mobile, _, SiteMessage::Behind(number, proof))
+                if self.home_has_proven(index, &proven_number(number), &proof) =>
+            {
+                self.attachment_is_behind(now, index, number);
             }
             (Role::Gateway, Member::Home(_), SiteMessage::Attach(step, _)) => {
                 self.place(now, index, None, step);
@@ -61,10 +61,10 @@ impl Host {
         let Some(index) = index else { return };
         let is_home = self.home_of(index) == Some(from);
         match message {
-            SiteMessage::Arrived(_, step, proof) => {
-                if self.is_claimed_rightly(from, index, &step, &proof) {
-                    self.place(now, index, Some(from), step);
-                }
+            SiteMessage::Arrived(_, step, proof)
+                if self.is_claimed_rightly(from, index, &step, &proof) =>
+            {
+                self.place(now, index, Some(from), step);
             }
             SiteMessage::ArrivedBehind(_, number, proof) if is_home => {
                 self.send_site_message(now, index, &SiteMessage::Behind(number, proof));
