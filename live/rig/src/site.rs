@@ -51,7 +51,7 @@ impl Site {
     /// `link` says.
     pub fn new(program: &Path, folder: &Path, link: Option<&Path>) -> Result<Self, Failure> {
         let [fixed, mobile, east, west, north] = hosts()?;
-        let mut site = Self {
+        let site = Self {
             fixed,
             gateways: [east, west, north],
             mobile,
@@ -59,10 +59,8 @@ impl Site {
             folder: folder.into(),
             _airs: Vec::new(),
         };
-        for gateway in 0..GATEWAYS.len() {
-            let air = site.connect(gateway, link)?;
-            site._airs.extend(air);
-        }
+        let airs = (0..GATEWAYS.len()).map(|gateway| site.connect(gateway, link));
+        let airs: Vec<_> = airs.collect::<Result<_, _>>()?;
         let outside = format!("{FIXED}/24");
         join([
             End::new(&site.gateways[0], "wire", "198.51.100.1/24"),
@@ -70,7 +68,10 @@ impl Site {
         ])?;
         route(&site.fixed, "10.73.0.0/24", "198.51.100.1")?;
         site.configure()?;
-        Ok(site)
+        Ok(Self {
+            _airs: airs.into_iter().flatten().collect(),
+            ..site
+        })
     }
 
     /// Joins a gateway with the mobile host and with the gateways after it.
@@ -211,11 +212,13 @@ impl Site {
 
     /// Returns what the daemons have logged.
     pub fn logs(&self) -> String {
-        let names = GATEWAYS.into_iter().chain([MOBILE]);
-        let read = |name| fs::read_to_string(self.folder.join(format!("{name}.log")));
-        names
-            .map(|name| format!("{name}:\n{}", read(name).unwrap_or_default()))
-            .collect()
+        let mut logs = String::new();
+        for name in GATEWAYS.into_iter().chain([MOBILE]) {
+            let log = fs::read_to_string(self.folder.join(format!("{name}.log")));
+            // Writing to a string cannot fail.
+            let _ = writeln!(logs, "{name}:\n{}", log.unwrap_or_default());
+        }
+        logs
     }
 }
 

@@ -147,8 +147,8 @@ impl Control {
         }
     }
 
-    /// Continues with the client that has this token; `answer` returns the reply to a query, and `reloader` gets requests
-    /// to reload. Returns a query for a capture, whose client this socket has nothing more to
+    /// Continues with the client that has this token; `answer` returns the reply to a query, and `reloader` gets
+    /// requests to reload. Returns a query for a capture, whose client this socket has nothing more to
     /// do with.
     pub(crate) fn serve(
         &mut self,

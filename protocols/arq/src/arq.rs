@@ -369,7 +369,7 @@ impl Arq {
     }
 
     fn set_limits(&mut self, now: Instant) {
-        let rate = self.pace.rate.filter(|_| now >= self.pace.excused_until);
+        let rate = self.pace.rate.filter(|_| now >= self.pace.due.limits);
         let limits = rate.map(|rate| QueueLimits::new(rate, self.round_trip.smallest()));
         self.outbox
             .set_limits(limits.unwrap_or(QueueLimits::UNKNOWN));
@@ -435,7 +435,7 @@ impl Machine for Arq {
                 self.set_limits(now);
             }
             Input::ExcuseQueues(until) => {
-                self.pace.excused_until = until;
+                self.pace.due.limits = until;
                 self.set_limits(now);
             }
             Input::LeastRate(rate) => self.path.rate(now, rate),

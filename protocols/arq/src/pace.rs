@@ -42,8 +42,6 @@ impl SilenceEffect {
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     pub(crate) rate: Option<BitRate>,
-    /// Time until which no queue is too long.
-    pub(crate) excused_until: Instant,
     pub(crate) last_heard: Instant,
     /// Beginning of the current silence, once something was presumed lost in it.
     pub(crate) silent_since: Option<Instant>,
@@ -68,6 +66,8 @@ pub(crate) struct Pace {
 /// Times of events.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
+    /// Time from which a queue may be too long.
+    pub(crate) limits: Instant,
     /// Time when frames may be presumed lost again in this silence.
     pub(crate) doubt: Instant,
     /// Time when the next probe of a long fade may leave.

@@ -83,7 +83,8 @@ pub enum EventKind {
     },
     /// The peer, a gateway of the site, did not answer in time, and the former one goes on to serve this mobile host.
     NotAttached,
-    /// The peer, a gateway of the site, has claimed a mobile host that has not asked it to serve. This is announced once.
+    /// The peer, a gateway of the site, has claimed a mobile host that has not asked it to serve. This is announced
+    /// once.
     ClaimedWithoutProof {
         /// Name of the mobile host.
         mobile: String,
@@ -250,19 +251,11 @@ impl fmt::Display for Event {
             EventKind::NotAttached => {
                 formatter.write_str("does not answer; the former gateway stays")
             }
-            EventKind::ClaimedWithoutProof { mobile } => write!(
-                formatter,
-                "it claimed to serve '{mobile}', which has not asked it to, and was refused; no gateway of ours does \
-                 that, so check who runs it"
-            ),
+            EventKind::ClaimedWithoutProof { mobile } => formatter.write_str(&claimed(mobile)),
             EventKind::Moved { to } => write!(formatter, "moved to {to}"),
             EventKind::FellBack { to, silent } => formatter.write_str(&fell_back(*to, *silent)),
             EventKind::Returned { to, lasted } => formatter.write_str(&returned(*to, *lasted)),
-            EventKind::ForeignRequest { to } => write!(
-                formatter,
-                "it requested a connection to {to}, which is no inner address of this host, and was refused; \
-                 no gateway of ours does that, so check whose this one is"
-            ),
+            EventKind::ForeignRequest { to } => formatter.write_str(&foreign_request(to)),
             EventKind::Admitted => write!(formatter, "may connect from now on"),
             EventKind::Changed { anew: false } => write!(formatter, "has new settings"),
             EventKind::Changed { anew: true } => {
@@ -292,6 +285,20 @@ impl fmt::Display for Event {
             }
         }
     }
+}
+
+fn claimed(mobile: &str) -> String {
+    format!(
+        "it claimed to serve '{mobile}', which has not asked it to, and was refused; no gateway of ours does that, so \
+         check who runs it"
+    )
+}
+
+fn foreign_request(to: &impl fmt::Display) -> String {
+    format!(
+        "it requested a connection to {to}, which is no inner address of this host, and was refused; no gateway of \
+         ours does that, so check whose this one is"
+    )
 }
 
 /// Returns why a gateway has refused the next key of a mobile host.

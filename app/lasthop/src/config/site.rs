@@ -110,7 +110,8 @@ impl GatewayConfig {
             return Err(source.wrong(Some(home.span()), what));
         }
         if self.is_of_site() && peer.tcp != Tcp::Arq {
-            let what = "in a site with several gateways `tcp` is \"arq\": other states do not move between gateways yet";
+            let what =
+                "in a site with several gateways `tcp` is \"arq\": other states do not move yet";
             return Err(source.wrong(Some(peer.name.span()), what));
         }
         Ok(())

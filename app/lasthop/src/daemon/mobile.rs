@@ -71,7 +71,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let names = names_plan(&config, state_dir.clone());
     let gateway = hosts::Peer {
         endpoint: Some(endpoint),
-        tls_port: config.hop.tls_port().map(NonZeroU16::get),
         resolver: names.terms(),
         ..gateway(&config, &source, splits)?
     };
@@ -86,14 +85,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         endpoint,
         may_change_kind: kinds.len() > 1,
     };
-    let plan = bearer::Plan {
+    let (bearer, bearer_mtu) = bearer::Plan {
         carrier,
         hop: &config.hop,
         role: Role::Mobile,
         bind: any_port(kinds),
         mark: Some(MARK),
-    };
-    let (bearer, bearer_mtu) = plan.open()?;
+    }
+    .open()?;
     let daemon = Daemon {
         name: config.name.0,
         host: hosts::Config {
@@ -145,6 +144,7 @@ fn gateway(config: &MobileConfig, source: &Source, splits: bool) -> Result<hosts
     let everything = [Ipv4Net::default().into(), Ipv6Net::default().into()].into_iter();
     Ok(hosts::Peer {
         prefixes: prefixes(everything),
+        tls_port: config.hop.tls_port().map(NonZeroU16::get),
         split: if splits {
             SplitTerms::Follow
         } else {
@@ -160,16 +160,18 @@ fn with_site(
     config: &MobileConfig,
     source: &Source,
 ) -> Result<Vec<hosts::Peer>, Failure> {
+    let prefixes = gateway.prefixes.clone();
     let place = |of: &SiteGateway| {
         let peer = site_gateway(of, source)?;
         Ok(hosts::Peer {
-            prefixes: gateway.prefixes.clone(),
+            prefixes: prefixes.clone(),
             ..peer
         })
     };
     let others: Result<Vec<_>, Failure> = config.gateways.iter().map(place).collect();
-    let mut peers = vec![gateway.clone()];
-    peers.extend(others?);
+    let others = others?;
+    let mut peers = vec![gateway];
+    peers.extend(others);
     if peers.len() > 1 {
         peers[0].membership.site = SitePart::Home;
     }

@@ -22,7 +22,8 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-pub(crate) use page::{role, state};
+pub(crate) use page::role;
+pub(crate) use registration::state;
 
 const EXAMPLES: &str = "\
 Examples:

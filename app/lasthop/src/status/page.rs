@@ -9,8 +9,8 @@ use hosts::{PeerStatus, Role};
 use runtime::Status;
 use units::{BitRate, Bytes};
 
-use super::text::{age, line, seconds, some};
-use super::{names, registration, short, transport, trouble};
+use super::text::{age, line, some};
+use super::{names, registration, transport, trouble};
 
 /// Returns the page.
 pub(super) fn render(status: &Status) -> String {
@@ -79,7 +79,11 @@ fn render_peer(page: &mut String, peer: &PeerStatus) {
     let (sent, received) = (&hop.stats.sent, &hop.stats.received);
     let place = peer.endpoint;
     let place = place.map_or_else(String::new, |place| format!(" at {place}"));
-    line(page, &format!("{}{place}", peer.name), &state(peer));
+    line(
+        page,
+        &format!("{}{place}", peer.name),
+        &registration::state(peer),
+    );
     if !peer.others.is_empty() {
         let others: Vec<_> = peer.others.iter().map(ToString::to_string).collect();
         line(page, "  elsewhere", &others.join("; "));
@@ -222,19 +226,6 @@ fn turns(air: &AirStatus) -> String {
         air.queue_delay,
         scheduling.bursts,
     )
-}
-
-/// Describes if the peer can be reached.
-pub(crate) fn state(peer: &PeerStatus) -> String {
-    let fading = peer.hop.fading_for;
-    if let Some(place) = peer.site.as_ref().and_then(short::place) {
-        return place;
-    }
-    match peer.keys_age {
-        None => registration::absence(&peer.registration).into(),
-        Some(_) if !fading.is_zero() => format!("in a fade for {fading}"),
-        Some(keys_age) => format!("connected, keys {} old", seconds(keys_age)),
-    }
 }
 
 /// Describes the causes of lost frames, as far as they are known; empty if none was lost.

@@ -1,7 +1,8 @@
 //! The registration of a peer, in words.
 
-use hosts::Registration;
+use hosts::{PeerStatus, Registration};
 
+use super::short;
 use super::text::seconds;
 
 /// Describes the time since the peer arrived or left; `None` if it was never here.
@@ -31,6 +32,19 @@ pub(super) fn absence(registration: &Registration) -> &'static str {
         Registration::Left { .. } => "left",
         Registration::Expired { .. } => "out of reach",
         Registration::Unknown | Registration::Registered { .. } => "not connected",
+    }
+}
+
+/// Describes if the peer can be reached.
+pub(crate) fn state(peer: &PeerStatus) -> String {
+    let fading = peer.hop.fading_for;
+    if let Some(place) = peer.site.as_ref().and_then(short::place) {
+        return place;
+    }
+    match peer.keys_age {
+        None => absence(&peer.registration).into(),
+        Some(_) if !fading.is_zero() => format!("in a fade for {fading}"),
+        Some(keys_age) => format!("connected, keys {} old", seconds(keys_age)),
     }
 }
 

@@ -22,8 +22,8 @@ pub(crate) struct Home {
     pub(crate) number: u64,
     /// What the former gateway's association has delivered, for an answer that is repeated.
     pub(crate) answer: Option<Report>,
-    /// Segments with data to it that went to the gateway that serves it, and from it that came from there. A packet that
-    /// stands for several may arrive in parts, and an acknowledgement may take the place of another one.
+    /// Segments with data to it that went to the gateway that serves it, and from it that came from there. A packet
+    /// that stands for several may arrive in parts, and an acknowledgement may take the place of another one.
     pub(crate) sent: u64,
     pub(crate) came: u64,
     /// Its move from another gateway, until that has ceased.

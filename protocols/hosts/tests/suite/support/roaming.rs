@@ -29,8 +29,8 @@ pub(crate) struct Setting {
     pub(crate) loss: Probability,
     /// One-way delay between two gateways.
     pub(crate) wire: Duration,
-    /// Most packets of a flow that are on their way, as of a sender of TCP; more than a fifth of a second at the hop's rate
-    /// would be dropped at its queue.
+    /// Most segments of a flow that are on their way, as of a sender of TCP; more than a fifth of a second at the
+    /// hop's rate would be dropped at its queue.
     pub(crate) window: u64,
     /// Segments for which a packet to the mobile host stands.
     pub(crate) segments: usize,
