@@ -31,6 +31,8 @@ const CALL: Duration = Duration::from_millis(20);
 const CALL_BYTES: usize = 160;
 /// Delay beyond the least one from which a datagram of the call is late, in seconds.
 const LATE: f64 = 0.060;
+/// Time after a request to move in which a stall counts as its effect, in seconds.
+const SPAN: f64 = 1.0;
 /// Aims: stall in seconds without the round trips, and the share of the goodput without moves.
 const STALL: f64 = 0.010;
 const ROUND_TRIP: f64 = 0.020;
@@ -61,7 +63,7 @@ struct Row {
     number: usize,
     /// True if neither of the two gateways is the home.
     is_beside_home: bool,
-    /// Longest time without a byte of the download from the move to the next one.
+    /// Longest time without a byte of the download in the first second after the request to move.
     stall_s: f64,
     /// Datagrams of the call until the next move that were late or lost.
     late: usize,
@@ -138,7 +140,7 @@ impl Roaming {
             rows.push(Row {
                 number,
                 is_beside_home: from != 0 && self.at != 0,
-                stall_s: arrivals.longest_gap(at, end),
+                stall_s: arrivals.longest_gap(at, at + SPAN),
                 late,
                 lost,
             });
@@ -146,10 +148,11 @@ impl Roaming {
         let arrivals = self.arrivals.lock().expect("no panic");
         let without = arrivals.rate(reference, first);
         let with = arrivals.rate(first, self.now());
+        let spans = (0..REFERENCE.as_secs()).map(|span| reference + span as f64 * SPAN);
+        let gaps = spans.map(|from| arrivals.longest_gap(from, from + SPAN) * 1e3);
+        let [median, _, most] = spread(gaps).unwrap_or([f64::NAN; 3]);
         println!(
-            "Longest time without a byte in {} s without moves: {:.0} ms.",
-            REFERENCE.as_secs(),
-            arrivals.longest_gap(reference, first) * 1e3
+            "Longest time without a byte in each second without moves: median {median:.0} ms, most {most:.0} ms."
         );
         println!(
             "Goodput: {:.2} Mbit/s without moves, {:.2} with one every {} s: {:.3} of it (aim {SHARE}).",
