@@ -240,6 +240,26 @@ fn a_gateway_that_claims_a_mobile_host_without_its_proof_gets_nothing() {
     assert!(site.flows[0].came() > before + 500);
 }
 
+#[test]
+fn a_number_that_the_home_has_not_proven_changes_nothing() {
+    let mut site = Roaming::new(Setting::default());
+    site.usurp(2);
+    site.run(SECOND * 2, true);
+    site.move_to(2);
+    site.run(SECOND * 2, true);
+    // The next life begins earlier, so the usurper tells it to count on from the number that it knows.
+    site.restart_mobile(WALL - 3_600_000_000_000);
+    site.run(SECOND * 2, true);
+    let before = attachments(&site);
+    site.move_to(2);
+    site.run(SECOND * 6, true);
+    assert!(has_given_up(&site), "{:?}", site.events);
+    site.move_to(3);
+    site.run(SECOND * 2, true);
+    // It was at its home again in between.
+    assert_eq!(attachments(&site), before + 2, "{:?}", site.events);
+}
+
 /// A sender that fills the hop's queue has hundreds of packets there when its receiver moves.
 #[test]
 fn a_full_queue_moves_without_a_loss() {

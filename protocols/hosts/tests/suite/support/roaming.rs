@@ -131,11 +131,12 @@ fn peer(of: usize, host: usize) -> Peer {
     }
 }
 
-fn host(index: usize, seed: u64, home: SitePart) -> Host {
+/// Returns a host whose first peer, the home or the mobile host, has this place if it is given.
+fn host(index: usize, seed: u64, first: Option<SitePart>) -> Host {
     let others = (0..NAMES.len()).filter(|other| *other != index);
     let mut peers: Vec<_> = others.map(|other| peer(index, other)).collect();
-    if index == MOBILE {
-        peers[0].membership.site = home;
+    if let Some(site) = first {
+        peers[0].membership.site = site;
     }
     let role = if index == MOBILE {
         Role::Mobile
@@ -148,7 +149,7 @@ fn host(index: usize, seed: u64, home: SitePart) -> Host {
 
 impl Roaming {
     pub(crate) fn new(setting: Setting) -> Self {
-        let hosts = (0..NAMES.len()).map(|index| host(index, setting.seed, SitePart::Home));
+        let hosts = (0..NAMES.len()).map(|index| host(index, setting.seed, None));
         let mut site = Self {
             hosts: hosts.collect(),
             now: Instant::ZERO,
@@ -179,15 +180,22 @@ impl Roaming {
 
     /// Has the mobile host begin a new life, with this clock.
     pub(crate) fn restart_mobile(&mut self, wall: u64) {
-        self.hosts[MOBILE] = host(MOBILE, self.network.setting.seed + 1, SitePart::Home);
+        self.hosts[MOBILE] = host(MOBILE, self.network.setting.seed + 1, None);
         self.input(MOBILE, Input::Wall(wall));
     }
 
     /// Has the mobile host begin a new life in which it knows no home, as if the gateways made its proofs.
     pub(crate) fn without_proofs(&mut self) {
         let seed = self.network.setting.seed + 1;
-        self.hosts[MOBILE] = host(MOBILE, seed, SitePart::Gateway);
+        self.hosts[MOBILE] = host(MOBILE, seed, Some(SitePart::Gateway));
         self.input(MOBILE, Input::Wall(WALL + 1_000_000_000));
+    }
+
+    /// Has a gateway begin a new life in which it takes itself for the home of the mobile host.
+    pub(crate) fn usurp(&mut self, gateway: usize) {
+        let seed = self.network.setting.seed + 1;
+        self.hosts[gateway] = host(gateway, seed, Some(SitePart::Alone));
+        self.input(gateway, Input::Wall(WALL));
     }
 
     /// Has the mobile host move to this gateway.
