@@ -122,7 +122,7 @@ impl Roaming {
         let reference = self.now();
         thread::sleep(REFERENCE);
         let first = self.now();
-        let mut rows = Vec::new();
+        let mut moves = Vec::new();
         for number in 1..=options.moves {
             let (at, from) = (self.now(), self.at);
             self.at = (from + 1) % GATEWAYS.len();
@@ -130,24 +130,29 @@ impl Roaming {
             thread::sleep(Duration::from_secs_f64(
                 (options.every - (self.now() - at)).max(0.0),
             ));
-            let end = self.now();
-            let arrivals = self.arrivals.lock().expect("no panic");
-            if arrivals.is_lost {
+            if self.arrivals.lock().expect("no panic").is_lost {
                 let what = format!("the connection was lost at move {number}");
                 return Err(Failure::Found(what));
             }
+            moves.push((at, self.now(), from != 0 && self.at != 0));
+        }
+        let last = self.now();
+        // Datagrams sent last may still come.
+        thread::sleep(Duration::from_millis(300));
+        let arrivals = self.arrivals.lock().expect("no panic");
+        let row = |(number, (at, end, is_beside_home))| {
             let (late, lost) = self.called(at, end);
-            rows.push(Row {
+            Row {
                 number,
-                is_beside_home: from != 0 && self.at != 0,
+                is_beside_home,
                 stall_s: arrivals.longest_gap(at, at + SPAN),
                 late,
                 lost,
-            });
-        }
-        let arrivals = self.arrivals.lock().expect("no panic");
+            }
+        };
+        let rows = (1..).zip(moves).map(row).collect();
         let without = arrivals.rate(reference, first);
-        let with = arrivals.rate(first, self.now());
+        let with = arrivals.rate(first, last);
         let spans = (0..REFERENCE.as_secs()).map(|span| reference + span as f64 * SPAN);
         let gaps = spans.map(|from| arrivals.longest_gap(from, from + SPAN) * 1e3);
         let [median, _, most] = spread(gaps).unwrap_or([f64::NAN; 3]);
@@ -180,8 +185,6 @@ impl Roaming {
 
     /// Returns the numbers of datagrams sent between two times that were late and lost.
     fn called(&self, from: f64, to: f64) -> (usize, usize) {
-        // Those sent last may still come.
-        thread::sleep(Duration::from_millis(300));
         let call = self.call.lock().expect("no panic");
         let least = call.iter().map(|(_, sent, came)| came - sent);
         let least = least.fold(f64::INFINITY, f64::min);

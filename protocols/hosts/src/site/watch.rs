@@ -19,7 +19,7 @@ pub(crate) enum WatchStep {
     Move,
 }
 
-/// State of the watch. An idle host does not watch.
+/// State of the watch. A host that neither sends nor receives does not watch.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     /// Time of the next step.
