@@ -1,6 +1,6 @@
 //! `cargo xtask package`: the Debian package, and its test in a Debian of its own, which systemd boots.
 //!
-//! It is not part of `check`: it builds the program anew, downloads a Debian, and boots it three times. It needs root,
+//! It is not part of `check`: it builds the program anew, downloads a Debian, and boots it for each test. It needs root,
 //! and changes nothing outside of `target/packages`.
 
 use std::fs;
@@ -20,6 +20,9 @@ const UNIT: &str = "test.service";
 const SUITE: &str = "bookworm";
 const PACKAGES_OF_DEBIAN: &str = "systemd-sysv,systemd-resolved,dbus,nftables,iproute2,iputils-ping,man-db,\
      bash-completion,passwd,procps";
+/// Packages of it that a test installs in place of another. They are in this folder there.
+const INSTEAD: &str = "openresolv resolvconf";
+const FOLDER_OF_INSTEAD: &str = "programs";
 /// Programs that make and boot it, with their packages.
 const TOOLS: [[&str; 2]; 2] = [
     ["mmdebstrap", "mmdebstrap"],
@@ -94,10 +97,7 @@ pub(crate) fn test(shell: &Shell) -> Result<(), Failure> {
     let packages = shell.root.join(PACKAGES);
     let base = packages.join(format!("{SUITE}.tar"));
     if !base.exists() {
-        println!("making a Debian ({SUITE}) for the tests");
-        let mut make = Command::new("mmdebstrap");
-        make.args(["--variant=minbase", "--include", PACKAGES_OF_DEBIAN, SUITE]);
-        shell.run(add(make, &base))?;
+        make_debian(shell, &base)?;
     }
     let debian = Debian::unpack(shell, &base)?;
     let package = package(shell)?;
@@ -107,6 +107,26 @@ pub(crate) fn test(shell: &Shell) -> Result<(), Failure> {
         debian.boot(&script)?;
     }
     Ok(())
+}
+
+/// Makes the archive of a Debian with all packages that the tests need. One that is there is whole.
+fn make_debian(shell: &Shell, base: &Path) -> Result<(), Failure> {
+    println!("making a Debian ({SUITE}) for the tests");
+    let download = format!(
+        "--customize-hook=mkdir $1/{FOLDER_OF_INSTEAD} && cd $1/{FOLDER_OF_INSTEAD} && \
+         APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get download {INSTEAD}"
+    );
+    let mut make = Command::new("mmdebstrap");
+    make.args([
+        "--variant=minbase",
+        "--include",
+        PACKAGES_OF_DEBIAN,
+        &download,
+        SUITE,
+    ]);
+    let unfinished = base.with_file_name("unfinished.tar");
+    shell.run(add(make, &unfinished))?;
+    fs::rename(&unfinished, base).map_err(unwritable(base))
 }
 
 /// Returns the names of the tests, in their order.

@@ -1,7 +1,7 @@
 //! The switch: it gives the system other servers, by the first way that this host has, and takes them back.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
@@ -87,7 +87,7 @@ pub enum ResolverError {
 }
 
 /// The relation of this process to the network that it is in.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Surroundings {
     /// It is in the first network, and its files and services are those of that network.
     Host,
@@ -257,11 +257,22 @@ impl Switch {
         // A program may keep other servers beside ours, or nobody may read what it wrote.
         let present = conf::read(Path::new(RESOLV_CONF))?;
         let present: Vec<IpAddr> = conf::servers_in(&present).collect();
-        if present == resolvers.servers() {
+        // A service has no other way, and a server that is asked after ours hears less than one that is asked alone.
+        let is_last = self.surroundings == Surroundings::Sandbox;
+        if present == resolvers.servers() || is_last && present.starts_with(resolvers.servers()) {
             return Ok(());
         }
-        let what = format!("{RESOLV_CONF} has other servers all the same");
-        Err(io::Error::other(what))
+        // openresolv says nothing if it cannot write the file.
+        let denied = OpenOptions::new().append(true).open(RESOLV_CONF).err();
+        let is_read_only = |denied: io::Error| denied.kind() == io::ErrorKind::ReadOnlyFilesystem;
+        Err(io::Error::other(if denied.is_some_and(is_read_only) {
+            format!(
+                "this service may not change {RESOLV_CONF}; `systemctl edit lasthop-mobile`, with the lines [Service] \
+                 and ReadWritePaths={RESOLV_CONF}"
+            )
+        } else {
+            format!("{RESOLV_CONF} has other servers all the same")
+        }))
     }
 }
 
