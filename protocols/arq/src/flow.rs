@@ -176,16 +176,9 @@ impl Flow {
     /// Adds a packet behind the others; returns the number of packets that the flow lost by it.
     ///
     /// An acknowledgement replaces one that it makes useless: otherwise a slow way back would delay all of them.
-    /// Beyond `limit` bytes the first segment of the oldest packet is dropped, once an interval, so that its sender
-    /// notices soon and slows down once; beyond twice that, the newest packet is dropped. If the sender supports
-    /// marks, the oldest is marked and stays. Packets that are not held are dropped as well if they are [`OUTDATED`].
-    pub(crate) fn enqueue(
-        &mut self,
-        now: Instant,
-        packet: Packet,
-        limit: usize,
-        interval: Duration,
-    ) -> u64 {
+    /// Beyond twice `limit` bytes the newest packet is dropped. Packets that are not held are dropped as well if they are
+    /// [`OUTDATED`].
+    pub(crate) fn enqueue(&mut self, now: Instant, packet: Packet, limit: usize) -> u64 {
         self.last_active = now;
         if self.queue.len() >= BACKLOG
             && let Some(last) = self.queue.back_mut()
@@ -206,17 +199,26 @@ impl Flow {
             stream.held.hold(&packet);
         }
         self.queue.push_back(Waiting { since: now, packet });
+        outdated
+    }
+
+    /// Begins the flow's turn: beyond `limit` bytes the first segment of the oldest packet is dropped, once an interval,
+    /// so that its sender notices soon and slows down once. If the sender supports marks, the oldest is marked and
+    /// stays. Returns the number of packets that the flow lost.
+    ///
+    /// Packets that come while nothing can be sent make the queue longer, and say nothing about their sender.
+    pub(crate) fn signal_excess(&mut self, now: Instant, limit: usize, interval: Duration) -> u64 {
         let rested = self.last_drop.is_none_or(|at| now.since(at) > interval);
         if self.queued <= limit || !rested || self.queue.len() < 2 {
-            return outdated;
+            return 0;
         }
         self.last_drop = Some(now);
         let Some(oldest) = self.queue.front_mut() else {
-            return outdated;
+            return 0;
         };
         let oldest = &mut oldest.packet;
         if self.delay.mark(oldest) {
-            return outdated;
+            return 0;
         }
         let before = oldest.len();
         if oldest.drop_first_segment() {
@@ -228,7 +230,7 @@ impl Flow {
         } else {
             self.drop_oldest();
         }
-        outdated + 1
+        1
     }
 
     /// Drops the packets that are [`OUTDATED`], unless they are held or those of the split transport, which its ends

@@ -221,7 +221,10 @@ impl Outbox {
                 }
                 break;
             }
-            self.counts.marked += flow.mark_standing(now, self.limits.standing);
+            stats.packets_dropped += self.signal_congestion(now, slot, may_extend);
+            let Some(flow) = self.table.get(slot) else {
+                break;
+            };
             let queued = flow.queued();
             let written = if flow.stream.is_some() {
                 let span = &mut self.span;

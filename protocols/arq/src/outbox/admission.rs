@@ -29,14 +29,14 @@ impl Outbox {
             }
         }
         let slot = self.slot(now, key, lane);
-        let (bytes, interval) = (self.flow_limit(), self.limits.interval);
+        let bytes = self.flow_limit();
         let (queued, order) = (&mut self.queued, &mut self.order);
         let dropped = self.table.change(slot, |flow| {
             let before = flow.queued();
             let dropped = if lane == (Lane::Plain { ahead: true }) {
                 flow.enqueue_ahead(now, packet, bytes)
             } else {
-                flow.enqueue(now, packet, bytes, interval)
+                flow.enqueue(now, packet, bytes)
             };
             *queued = *queued + flow.queued() - before;
             order.activate(slot, &mut flow.place);
@@ -93,13 +93,32 @@ impl Outbox {
         self.limits.bytes.min(self.shares.outgoing / 3)
     }
 
+    /// Tells the sender of a flow that has its turn if its queue is too long, or stands; returns the number of packets
+    /// dropped for that.
+    pub(super) fn signal_congestion(&mut self, now: Instant, slot: usize, may_extend: bool) -> u64 {
+        let (bytes, limits) = (self.flow_limit(), self.limits);
+        let (queued, counts) = (&mut self.queued, &mut self.counts);
+        let dropped = self.table.change(slot, |flow| {
+            let before = flow.queued();
+            let dropped = if may_extend {
+                flow.signal_excess(now, bytes, limits.interval)
+            } else {
+                0
+            };
+            *queued = *queued + flow.queued() - before;
+            counts.marked += flow.mark_standing(now, limits.standing);
+            dropped
+        });
+        dropped.unwrap_or_default()
+    }
+
     fn has_room_for(&self, packet: &Packet) -> bool {
         let cost = packet.capacity() + PACKET + size_of::<Flow>();
         self.queued + packet.len() <= self.shares.queue
             && self.memory() + cost <= self.shares.outgoing
     }
 
-    /// Applies the drop or mark of a full queue to a packet for the plain lane, before it comes to the queue of its
+    /// Applies the signal of a full queue to a packet for the plain lane, before it comes to the queue of its
     /// flow.
     pub(crate) fn admit(&mut self, now: Instant, packet: &mut Packet, key: &FlowKey) -> Admission {
         let (slot, bytes) = (self.table.find(key), self.flow_limit());

@@ -2,8 +2,10 @@
 
 use hosts::EventKind;
 use machine::RandomStream;
+use tcp::{Config, Control};
 use units::{Duration, Probability};
 
+use crate::support::ends::Ends;
 use crate::support::roaming::{HOME, Roaming, Setting};
 use crate::support::{MOBILE, WALL};
 
@@ -285,4 +287,36 @@ fn a_full_queue_moves_without_a_loss() {
         }
         is_whole(&mut site);
     }
+}
+
+/// The queues of gateways tell a sender to slow down by a loss now and then, but not because its receiver moves.
+#[test]
+fn a_download_of_tcp_stalls_no_longer_than_another_flow() {
+    let setting = Setting {
+        queue: Duration::from_millis(60),
+        ..Setting::default()
+    };
+    let mut site = Roaming::new(setting);
+    site.run(SECOND, true);
+    let config = Config {
+        timestamps: true,
+        window_scaling: true,
+        ..Config::kernel(Control::Cubic)
+    };
+    site.connect(Ends::new(&config));
+    site.run(SECOND * 2, true);
+    let mut to = HOME;
+    for _ in 0..18 {
+        site.run(SECOND, true);
+        // A loss from before the move is repaired before it.
+        while site.take_stall() > Duration::from_millis(30) {
+            site.run(Duration::from_millis(300), true);
+        }
+        to = to % 3 + 1;
+        site.move_to(to);
+        site.run(SECOND, true);
+        let stall = site.take_stall();
+        assert!(stall < Duration::from_millis(42), "to {to}: {stall}");
+    }
+    assert_eq!(attachments(&site), 19);
 }

@@ -98,6 +98,7 @@ fn packets_that_cannot_be_marked_are_dropped_as_ever() {
             Class::Held,
         );
     }
+    end.send(1);
     assert_eq!(end.stats().sent.packets_dropped, 1);
     assert_eq!(end.stats().ecn.packets_marked, 0);
 }

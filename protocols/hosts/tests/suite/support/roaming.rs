@@ -9,6 +9,7 @@ use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
 
 use super::build::{self, datagram, private_key};
+use super::ends::Ends;
 use super::traffic::{PAYLOAD, Received, Traffic, port_of};
 use super::{MOBILE, WALL};
 
@@ -34,6 +35,8 @@ pub(crate) struct Setting {
     pub(crate) window: u64,
     /// Segments for which a packet to the mobile host stands.
     pub(crate) segments: usize,
+    /// Time that a datagram waits at the hop at most; one that would wait longer is lost.
+    pub(crate) queue: Duration,
 }
 
 impl Default for Setting {
@@ -46,6 +49,7 @@ impl Default for Setting {
             wire: Duration::from_millis(5),
             window: 40,
             segments: 1,
+            queue: Duration::MAX,
         }
     }
 }
@@ -96,6 +100,25 @@ impl Flow {
     }
 }
 
+/// A connection of TCP between the mobile host and a fixed one.
+struct Connection {
+    ends: Ends,
+    /// Bytes that the mobile host has read, and when it read the latest.
+    read: u64,
+    heard: Instant,
+    stall: Duration,
+}
+
+impl Connection {
+    fn note(&mut self, now: Instant) {
+        let (read, _) = self.ends.read(MOBILE);
+        if read > self.read {
+            self.stall = self.stall.max(now.since(self.heard));
+            (self.read, self.heard) = (read, now);
+        }
+    }
+}
+
 /// A mobile host and three gateways.
 pub(crate) struct Roaming {
     hosts: Vec<Host>,
@@ -103,6 +126,7 @@ pub(crate) struct Roaming {
     pub(crate) events: Vec<(Instant, usize, EventKind)>,
     /// The flow to the mobile host, and that from it.
     pub(crate) flows: [Flow; 2],
+    connection: Option<Connection>,
     pub(crate) network: Network,
 }
 
@@ -158,6 +182,7 @@ impl Roaming {
                 Flow::new(Traffic::bulk(DOWN), Duration::from_micros(500)),
                 Flow::new(Traffic::upload(UP), Duration::from_millis(5)),
             ],
+            connection: None,
             network: Network {
                 setting,
                 random: RandomStream::named(setting.seed, "losses"),
@@ -219,13 +244,53 @@ impl Roaming {
         let flow = match port_of(packet) {
             DOWN => 0,
             UP => 1,
-            _ => return,
+            _ => return self.take_segment(host, packet),
         };
         assert_eq!(host, [MOBILE, HOME][flow], "flow {flow} came out elsewhere");
         let flow = &mut self.flows[flow];
         flow.received.note(packet);
         flow.stall = flow.stall.max(self.now.since(flow.heard));
         flow.heard = self.now;
+    }
+
+    /// Begins a connection over which the fixed host sends without end.
+    pub(crate) fn connect(&mut self, mut ends: Ends) {
+        ends.begin(self.now, (HOME, 1 << 40));
+        self.connection = Some(Connection {
+            ends,
+            read: 0,
+            heard: self.now,
+            stall: Duration::ZERO,
+        });
+    }
+
+    /// Returns the longest time in which the mobile host has read nothing of the connection, since the last call.
+    pub(crate) fn take_stall(&mut self) -> Duration {
+        let now = self.now;
+        let stall = |connection: &mut Connection| {
+            let longest = connection.stall.max(now.since(connection.heard));
+            connection.stall = Duration::ZERO;
+            longest
+        };
+        self.connection.as_mut().map(stall).unwrap_or_default()
+    }
+
+    fn take_segment(&mut self, host: usize, packet: &Packet) {
+        if let Some(Connection { ends, .. }) = &mut self.connection {
+            ends.take(self.now, host, packet);
+        }
+    }
+
+    /// Carries what the ends of the connection send.
+    fn carry_segments(&mut self) {
+        while let Some(connection) = &mut self.connection
+            && let Some((host, packet)) = connection.ends.poll_packet(self.now)
+        {
+            self.input(host, Input::Packet(packet));
+        }
+        if let Some(connection) = &mut self.connection {
+            connection.note(self.now);
+        }
     }
 
     fn launch(&mut self, from: usize, to: HopAddress, buffer: PacketBuffer) {
@@ -244,7 +309,8 @@ impl Roaming {
         *free_at = self.now.max(*free_at) + rate.time_for(Bytes::from(buffer.len() + 42));
         let arrives = *free_at + delay;
         let is_cut = |pair: &[usize; 2]| pair.contains(&from) && pair.contains(&to);
-        if !network.random.chance(loss) && !network.cut.iter().any(is_cut) {
+        let is_full = is_hop && free_at.since(self.now) > setting.queue;
+        if !is_full && !network.random.chance(loss) && !network.cut.iter().any(is_cut) {
             network.number += 1;
             let cargo = (from, to, buffer);
             network.flying.insert((arrives, network.number), cargo);
@@ -259,7 +325,9 @@ impl Roaming {
             let flying = self.network.flying.keys().next().map(|(due, _)| *due);
             let traffic = self.flows.iter().map(|flow| flow.next);
             let traffic = traffic.filter(|_| !silent);
-            let Some(next) = timers.chain(flying).chain(traffic).min() else {
+            let connection = self.connection.as_ref();
+            let ends = connection.and_then(|connection| connection.ends.poll_timeout());
+            let Some(next) = timers.chain(flying).chain(traffic).chain(ends).min() else {
                 break;
             };
             if next > end {
@@ -276,6 +344,10 @@ impl Roaming {
 
     fn step(&mut self, silent: bool) {
         let now = self.now;
+        if let Some(Connection { ends, .. }) = &mut self.connection {
+            ends.handle_timeout(now);
+        }
+        self.carry_segments();
         while let Some(first) = self.network.flying.first_entry()
             && first.key().0 <= now
         {
@@ -289,6 +361,7 @@ impl Roaming {
                 self.carry(host);
             }
         }
+        self.carry_segments();
         let Setting {
             window, segments, ..
         } = self.network.setting;
