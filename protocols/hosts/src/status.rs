@@ -170,6 +170,13 @@ impl Host {
         }
     }
 
+    /// Returns the number of bytes that wait for the peer with this number, if there are keys with it.
+    pub fn queued(&self, now: Instant, number: usize) -> Option<Bytes> {
+        let (_, peer) = self.peers.iter().nth(number)?;
+        peer.presence.keys_age(now)?;
+        Some(peer.association.queued())
+    }
+
     /// Returns the bytes of memory held for all peers, and their limit. A host holds next to nothing else.
     pub fn memory(&self) -> (Bytes, Bytes) {
         let peers = self.peers.iter();

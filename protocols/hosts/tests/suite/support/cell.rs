@@ -294,11 +294,11 @@ impl Cell {
     /// Keeps something waiting for every mobile that is fed.
     fn feed(&mut self) {
         for mobile in 0..self.traffic.len() {
-            while self.fed[mobile] && self.peer(mobile).hop.queued < BACKLOG {
+            while self.fed[mobile] && self.queued(mobile) < BACKLOG {
                 let packet = self.packet(mobile);
-                let before = self.peer(mobile).hop.queued;
+                let before = self.queued(mobile);
                 self.tell(None, Input::Packet(packet));
-                if self.peer(mobile).hop.queued <= before {
+                if self.queued(mobile) <= before {
                     break;
                 }
             }
@@ -315,6 +315,11 @@ impl Cell {
         let mut packet = self.traffic[mobile].next();
         packet.rewrite(|bytes| bytes[16..20].copy_from_slice(&[10, 9, 0, mobile as u8 + 1]));
         packet
+    }
+
+    /// Returns the number of bytes that wait for a mobile host.
+    fn queued(&self, mobile: usize) -> Bytes {
+        self.gateway.queued(self.now, mobile).unwrap_or_default()
     }
 
     pub(crate) fn peer(&self, mobile: usize) -> PeerStatus {

@@ -470,17 +470,16 @@ impl Pair {
     /// Keeps every source's queue filled, in turns.
     fn feed(&mut self) {
         for host in [MOBILE, GATEWAY] {
-            if !self.trouble.runs(host, self.now) {
+            let mine = |traffic: &Traffic| traffic.from == host;
+            if !self.trouble.runs(host, self.now) || !self.traffic.iter().any(mine) {
                 continue;
             }
             // A gateway that has revoked its peer has none.
-            let peers = self.hosts[host].status(self.now).peers;
-            let Some(status) = peers.first() else {
+            let Some(queued) = self.hosts[host].queued(self.now, 0) else {
                 continue;
             };
-            let mut room = BACKLOG.get().saturating_sub(status.hop.queued.get());
-            let mine = |traffic: &Traffic| traffic.from == host;
-            while status.keys_age.is_some() && room > 0 && self.traffic.iter().any(mine) {
+            let mut room = BACKLOG.get().saturating_sub(queued.get());
+            while room > 0 {
                 for index in 0..self.traffic.len() {
                     if mine(&self.traffic[index]) {
                         let packet = self.traffic[index].next();

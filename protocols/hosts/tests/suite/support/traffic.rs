@@ -1,5 +1,7 @@
 //! The traffic of the applications.
 
+use std::sync::LazyLock;
+
 use hosts::Input;
 use units::Duration;
 use wire::packet::{Checksum, Packet, PacketBuffer};
@@ -8,6 +10,8 @@ use super::{MOBILE, Pair};
 
 /// Bytes of payload in a bulk packet.
 pub(crate) const PAYLOAD: usize = 1_428;
+/// Bytes of a flow after which its content repeats.
+const PERIOD: usize = 7 * 256;
 
 /// A source of TCP packets at one end.
 pub(crate) struct Traffic {
@@ -60,7 +64,7 @@ impl Traffic {
         bytes.extend([0, 0, 0, 1, 0x80, 0x10, 1, 0, 0, 0, 0, 0, 1, 1, 8, 10]);
         bytes.extend((self.sent as u32 / 20).to_be_bytes());
         bytes.extend([0, 0, 0, 7]);
-        bytes.extend((0..payload).map(|place| content(self.sequence, place)));
+        bytes.extend(content(self.sequence, payload));
         self.sequence = self.sequence.wrapping_add(payload as u32);
         self.sent += 1;
         let mut packet = Packet::new(PacketBuffer::copy_of(&bytes));
@@ -89,8 +93,12 @@ impl Traffic {
     }
 }
 
-fn content(sequence: u32, place: usize) -> u8 {
-    (sequence.wrapping_add(place as u32) / 7) as u8
+/// Returns the content of so many bytes of a flow, from a sequence number on.
+fn content(sequence: u32, length: usize) -> &'static [u8] {
+    static CONTENT: LazyLock<Vec<u8>> =
+        LazyLock::new(|| (0..PERIOD + 0x1_0000).map(|at| (at / 7) as u8).collect());
+    let start = sequence as usize % PERIOD;
+    &CONTENT[start..start + length]
 }
 
 /// Counters of a flow's receiver.
@@ -117,9 +125,7 @@ impl Received {
         let field = [tcp[4], tcp[5], tcp[6], tcp[7]];
         let payload = &tcp[32..];
         self.in_order &= self.next == u32::from_be_bytes(field);
-        let next = self.next;
-        let right = |(place, byte): (usize, &u8)| *byte == content(next, place);
-        self.in_order &= payload.iter().enumerate().all(right);
+        self.in_order &= payload == content(self.next, payload.len());
         self.next = self.next.wrapping_add(payload.len() as u32);
         self.packets += 1;
         self.payload += payload.len() as u64;

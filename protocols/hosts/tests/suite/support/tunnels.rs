@@ -104,10 +104,12 @@ impl Tunnels {
     fn feed(&mut self) {
         for number in 0..self.list.len() {
             let tunnel = &self.list[number];
-            let status = tunnel.hosts[GATEWAY].status(self.now).peers[0].clone();
-            let mut room = BACKLOG.get().saturating_sub(status.hop.queued.get());
-            let is_fed = status.keys_age.is_some() && tunnel.begins <= self.now;
-            while is_fed && room > 0 {
+            let queued = tunnel.hosts[GATEWAY].queued(self.now, 0);
+            let Some(queued) = queued.filter(|_| tunnel.begins <= self.now) else {
+                continue;
+            };
+            let mut room = BACKLOG.get().saturating_sub(queued.get());
+            while room > 0 {
                 let packet = self.list[number].traffic.next();
                 room = room.saturating_sub(packet.len() as u64);
                 self.input((number, GATEWAY), Input::Packet(packet));
