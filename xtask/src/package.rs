@@ -1,7 +1,7 @@
 //! `cargo xtask package`: the Debian package, and its test in a Debian of its own, which systemd boots.
 //!
-//! It is not part of `check`: it builds the program anew, downloads a Debian, and boots it for each test. It needs root,
-//! and changes nothing outside of `target/packages`.
+//! It is not part of `check`: it builds the program anew, downloads a Debian, and boots it for each test. It needs
+//! root, and changes nothing outside of `target/packages`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

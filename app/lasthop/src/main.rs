@@ -14,6 +14,7 @@ mod config;
 mod daemon;
 mod demo;
 mod doctor;
+mod drain;
 mod emulate;
 mod entropy;
 mod failure;
@@ -63,6 +64,7 @@ Examples:
   lasthop reload                             take a changed configuration without a restart
   lasthop status                             the state of the hop, at either end
   lasthop move west                          another gateway of the site serves this mobile host
+  lasthop drain                              the mobile hosts of this gateway go to others of its site
   lasthop top                                the same each second, with the fades of the last minute
   lasthop web                                metrics for Prometheus, and a live page, of a daemon
   lasthop doctor                             what keeps the hop from working well, with remedies
@@ -97,6 +99,7 @@ enum Command {
     Mobile(daemon::MobileArguments),
     Demo(demo::Arguments),
     Doctor(doctor::Arguments),
+    Drain(drain::Arguments),
     Emulate(emulate::Arguments),
     Keygen(keygen::Arguments),
     #[cfg(feature = "lab")]
@@ -187,6 +190,7 @@ fn run(command: Command) -> Result<(), Failure> {
         #[cfg(feature = "lab")]
         Command::Lab(arguments) => lab::run(&arguments),
         Command::Mount(arguments) => mount::run(&arguments),
+        Command::Drain(arguments) => drain::run(&arguments),
         Command::Move(arguments) => r#move::run(&arguments),
         Command::Nfs(arguments) => nfs::run(&arguments),
         Command::Reload(arguments) => reload::run(&arguments),

@@ -15,16 +15,15 @@ use rustix::process::{PidfdFlags, pidfd_open};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+mod query;
+
+pub(crate) use query::Query;
+use query::{DRAIN, DRAIN_END, MOVE, RELOAD, STATUS, STOP, SUMMARY};
+
 use crate::capture::{Ask, QUERY};
 use crate::reloader::Reloader;
 use crate::socket_file::SocketFile;
 
-/// The queries that a daemon supports.
-const STATUS: &str = "status";
-const SUMMARY: &str = "summary";
-const RELOAD: &str = "reload";
-const STOP: &str = "stop";
-const MOVE: &str = "move";
 /// Length of the longest query, in bytes.
 pub(crate) const LONGEST_QUESTION: usize = 256;
 /// Largest number of clients at the same time; a further one displaces the oldest.
@@ -37,34 +36,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const RELOAD_PATIENCE: Duration = Duration::from_mins(1);
 /// Time that the end of a daemon may take.
 const STOP_PATIENCE: Duration = Duration::from_secs(30);
-
-/// A query that the daemon answers at once. Of peers it shows a page, from this number on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Query {
-    /// Everything: the query is `status`, or `status NUMBER`.
-    Status { from: usize },
-    /// A few numbers of each peer: `summary`, or `summary NUMBER`.
-    Summary { from: usize },
-    /// The gateway with this name is to serve this mobile host: `move NAME`.
-    Move { to: String },
-}
-
-impl Query {
-    /// Reads a query; `None` if it is another one.
-    fn parse(question: &[u8]) -> Option<Self> {
-        let question = str::from_utf8(question).ok()?;
-        let (name, from) = question.split_once(' ').unwrap_or((question, "0"));
-        if name == MOVE {
-            return Some(Self::Move { to: from.into() });
-        }
-        let from = from.parse().ok()?;
-        match name {
-            STATUS => Some(Self::Status { from }),
-            SUMMARY => Some(Self::Summary { from }),
-            _ => None,
-        }
-    }
-}
 
 /// A connected client.
 struct Client {
@@ -361,7 +332,20 @@ pub fn ask_reload(path: &Path) -> io::Result<Result<String, String>> {
 /// # Errors
 /// Those of [`ask_status`].
 pub fn ask_move(path: &Path, gateway: &str) -> io::Result<Result<(), String>> {
-    let mut reply: Value = ask(path, &format!("{MOVE} {gateway}"), Some(PATIENCE))?;
+    order(path, &format!("{MOVE} {gateway}"))
+}
+
+/// Has the mobile hosts of the gateway with the control socket at `path` leave it for other gateways of its site, or no
+/// more if `begins` is false; returns the daemon's error, if it has one. The moves take a moment.
+///
+/// # Errors
+/// Those of [`ask_status`].
+pub fn ask_drain(path: &Path, begins: bool) -> io::Result<Result<(), String>> {
+    order(path, if begins { DRAIN } else { DRAIN_END })
+}
+
+fn order(path: &Path, question: &str) -> io::Result<Result<(), String>> {
+    let mut reply: Value = ask(path, question, Some(PATIENCE))?;
     Ok(match reply["error"].take() {
         Value::String(error) => Err(error),
         _ => Ok(()),
@@ -463,30 +447,5 @@ mod tests {
         let error = ask_status::<Value>(&path).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
         asked.join().unwrap();
-    }
-
-    #[test]
-    fn a_query_names_a_view_and_a_peer() {
-        let queries = ["status", "summary", "status 7", "summary 4000", "move west"];
-        let read = queries.map(str::as_bytes).map(Query::parse);
-        let expected = [
-            Query::Status { from: 0 },
-            Query::Summary { from: 0 },
-            Query::Status { from: 7 },
-            Query::Summary { from: 4_000 },
-            Query::Move { to: "west".into() },
-        ];
-        assert_eq!(read, expected.map(Some));
-        for other in [
-            "",
-            "stop",
-            "status -1",
-            "status 1 2",
-            "summary x",
-            "status 99999999999999999999",
-        ] {
-            assert_eq!(Query::parse(other.as_bytes()), None, "{other}");
-        }
-        assert_eq!(Query::parse(&[0xff]), None);
     }
 }

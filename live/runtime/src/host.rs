@@ -48,6 +48,11 @@ pub trait DrivenHost: Machine<Input = Input, Output = Output> {
         None
     }
 
+    /// Returns true if this is a gateway whose mobile hosts may have others serve them.
+    fn is_drainable(&self) -> bool {
+        false
+    }
+
     /// Returns the name of the peer that has this inner address.
     fn peer_at(&self, _address: IpAddr) -> Option<&str> {
         None
@@ -93,6 +98,10 @@ impl DrivenHost for Host {
 
     fn gateway_named(&self, name: &str) -> Option<PublicKey> {
         self.gateway_named(name)
+    }
+
+    fn is_drainable(&self) -> bool {
+        self.is_drainable()
     }
 
     fn peer_at(&self, address: IpAddr) -> Option<&str> {

@@ -108,6 +108,10 @@ impl<H: DrivenHost> DrivenHost for Recorder<H> {
         self.host.gateway_named(name)
     }
 
+    fn is_drainable(&self) -> bool {
+        self.host.is_drainable()
+    }
+
     fn peer_at(&self, address: IpAddr) -> Option<&str> {
         self.host.peer_at(address)
     }

@@ -176,8 +176,8 @@ impl Flow {
     /// Adds a packet behind the others; returns the number of packets that the flow lost by it.
     ///
     /// An acknowledgement replaces one that it makes useless: otherwise a slow way back would delay all of them.
-    /// Beyond twice `limit` bytes the newest packet is dropped. Packets that are not held are dropped as well if they are
-    /// [`OUTDATED`].
+    /// Beyond twice `limit` bytes the newest packet is dropped. Packets that are not held are dropped as well if they
+    /// are [`OUTDATED`].
     pub(crate) fn enqueue(&mut self, now: Instant, packet: Packet, limit: usize) -> u64 {
         self.last_active = now;
         if self.queue.len() >= BACKLOG
@@ -202,9 +202,9 @@ impl Flow {
         outdated
     }
 
-    /// Begins the flow's turn: beyond `limit` bytes the first segment of the oldest packet is dropped, once an interval,
-    /// so that its sender notices soon and slows down once. If the sender supports marks, the oldest is marked and
-    /// stays. Returns the number of packets that the flow lost.
+    /// Begins the flow's turn: beyond `limit` bytes the first segment of the oldest packet is dropped, once an
+    /// interval, so that its sender notices soon and slows down once. If the sender supports marks, the oldest is
+    /// marked and stays. Returns the number of packets that the flow lost.
     ///
     /// Packets that come while nothing can be sent make the queue longer, and say nothing about their sender.
     pub(crate) fn signal_excess(&mut self, now: Instant, limit: usize, interval: Duration) -> u64 {

@@ -20,7 +20,6 @@ use crate::stats::SentStats;
 use crate::stream::StreamSender;
 use crate::table::FlowTable;
 use crate::watch::{EarlyRepairs, Pattern};
-use write::{write_stream, write_transport};
 
 /// Time without packets after which a flow ends.
 const IDLE: Duration = Duration::from_secs(60);
@@ -222,33 +221,12 @@ impl Outbox {
                 break;
             }
             stats.packets_dropped += self.signal_congestion(now, slot, may_extend);
-            let Some(flow) = self.table.get(slot) else {
+            let before = self.queued;
+            let written = self.write(now, slot, frame, may_extend, stats);
+            let dequeued = before - self.queued;
+            let (Some(content), Some(flow)) = (written, self.table.get_mut(slot)) else {
                 break;
             };
-            let queued = flow.queued();
-            let written = if flow.stream.is_some() {
-                let span = &mut self.span;
-                let how = (may_extend, self.fresh_first && may_extend);
-                let write = |flow: &mut Flow| write_stream(slot, flow, frame, span, how, stats);
-                self.table.change(slot, write).flatten()
-            } else if flow.is_transport() {
-                let packet = self.table.change(slot, Flow::dequeue).flatten();
-                packet.map(|packet| write_transport(frame, &packet))
-            } else {
-                let brief = &mut self.brief;
-                self.table.change(slot, |flow| {
-                    if let Some(packet) = flow.dequeue() {
-                        brief.push(now, packet, flow.is_repaired());
-                    }
-                });
-                self.fill_brief(frame)
-            };
-            let Some(flow) = self.table.get_mut(slot) else {
-                break;
-            };
-            let dequeued = queued - flow.queued();
-            self.queued -= dequeued;
-            let Some(content) = written else { break };
             // A brief packet pays for all its fragments at once.
             let bytes = match &content {
                 Content::Stream { range, .. } => (range.end - range.start) as usize,

@@ -6,6 +6,7 @@ use units::Instant;
 
 use crate::host::round::Round;
 use crate::peers::Peers;
+use crate::site::Drain;
 
 /// Number of peers whose deadlines are read from their associations each time.
 const BUSY: usize = 4;
@@ -31,6 +32,8 @@ pub(crate) struct PeerDeadlines {
     pub(crate) ways: Deadlines<usize>,
     /// Time from which nothing is waited for any more before a mobile host goes on at another gateway.
     pub(crate) site: Deadlines<usize>,
+    /// The drain of this gateway.
+    pub(crate) drain: Drain,
     /// The present round of those that act.
     pub(crate) round: Round,
     /// Kept for its storage.
@@ -38,6 +41,11 @@ pub(crate) struct PeerDeadlines {
 }
 
 impl PeerDeadlines {
+    /// Returns the time of the next step for the site.
+    pub(crate) fn site_due(&self) -> Option<Instant> {
+        earlier(self.site.first(), self.drain.due())
+    }
+
     /// Records the deadlines of a peer that is not busy.
     pub(crate) fn note(&mut self, index: usize, association: &Association) {
         self.acts.set(index, association.poll_timeout());

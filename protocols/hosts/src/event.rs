@@ -83,6 +83,8 @@ pub enum EventKind {
     },
     /// The peer, a gateway of the site, did not answer in time, and the former one goes on to serve this mobile host.
     NotAttached,
+    /// The peer, the gateway that serves this mobile host, is about to end: another one is asked to serve it.
+    Drained,
     /// The peer, a gateway of the site, has claimed a mobile host that has not asked it to serve. This is announced
     /// once.
     ClaimedWithoutProof {
@@ -164,6 +166,7 @@ impl EventKind {
             Self::HandoffEnded { .. } => "handoff-ended",
             Self::Attached { .. } => "attached",
             Self::NotAttached => "not-attached",
+            Self::Drained => "drained",
             Self::ClaimedWithoutProof { .. } => "claimed-without-proof",
             Self::Moved { .. } => "moved",
             Self::FellBack { .. } => "fell-back",
@@ -200,6 +203,7 @@ impl EventKind {
             | Self::StampRefused { .. }
             | Self::Attached { .. }
             | Self::NotAttached
+            | Self::Drained
             | Self::ClaimedWithoutProof { .. }
             | Self::Moved { .. }
             | Self::FellBack { .. }
@@ -250,6 +254,9 @@ impl fmt::Display for Event {
             EventKind::Attached { lasted } => write!(formatter, "serves this host, after {lasted}"),
             EventKind::NotAttached => {
                 formatter.write_str("does not answer; the former gateway stays")
+            }
+            EventKind::Drained => {
+                formatter.write_str("is about to end, and asks this host to leave")
             }
             EventKind::ClaimedWithoutProof { mobile } => formatter.write_str(&claimed(mobile)),
             EventKind::Moved { to } => write!(formatter, "moved to {to}"),

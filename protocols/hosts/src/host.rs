@@ -4,6 +4,7 @@ mod attachment;
 mod bindings;
 mod claims;
 mod detour;
+mod drain;
 mod guest;
 mod home;
 mod keys;
@@ -434,6 +435,7 @@ impl Machine for Host {
             Input::Keys(keys) => self.replace_keys(now, *keys),
             Input::NextKey(key) => self.begin_claim(now, *key),
             Input::MoveTo(gateway) => self.move_to(now, &gateway, Cause::Asked),
+            Input::Drain(begins) => self.drain(now, begins),
             Input::Memory(total) => {
                 if let Some(leases) = &mut self.leases {
                     leases.set_total(total);
@@ -483,7 +485,7 @@ impl Machine for Host {
         let own = machine::earlier(own, self.agenda.tries.first());
         let own = machine::earlier(own, self.agenda.challenges.first());
         let own = machine::earlier(own, self.agenda.ways.first());
-        let own = machine::earlier(own, self.agenda.site.first());
+        let own = machine::earlier(own, self.agenda.site_due());
         let split = self.splitter.as_ref().and_then(Splitter::poll_timeout);
         let own = machine::earlier(own, split);
         let own = machine::earlier(own, self.agenda.answers.first());

@@ -135,6 +135,9 @@ pub enum Input {
     NextKey(Box<OwnKeys>),
     /// This host, a mobile one, is to be served by the gateway of its site with this key.
     MoveTo(PublicKey),
+    /// This host, a gateway of a site, is to be left by its mobile hosts, for others of the site; or, if this is false,
+    /// no more.
+    Drain(bool),
     /// Most memory for all peers together from now on, if it is limited.
     Memory(Bytes),
     /// This host is about to stop: it notifies its peers and forgets them.

@@ -5,6 +5,7 @@
 //! numbers that the mobile host gives to its attachments.
 
 mod attachment;
+mod drain;
 mod guest;
 mod home;
 mod message;
@@ -14,8 +15,10 @@ mod watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use session::PublicKey;
+use units::Instant;
 
 pub(crate) use attachment::{Attachment, Cause};
+pub(crate) use drain::{Drain, is_avoided};
 pub(crate) use guest::Guest;
 pub(crate) use home::Home;
 pub(crate) use message::{
@@ -79,6 +82,8 @@ pub(crate) struct InSite {
     pub(crate) messages: u32,
     /// True if it has claimed a mobile host without a proof.
     pub(crate) has_forged: bool,
+    /// Time when it, a gateway, asked this mobile host to go to another one.
+    pub(crate) drained: Option<Instant>,
 }
 
 impl From<SitePart> for InSite {
@@ -93,6 +98,7 @@ impl From<SitePart> for InSite {
             parts: Parts::default(),
             messages: 0,
             has_forged: false,
+            drained: None,
         }
     }
 }

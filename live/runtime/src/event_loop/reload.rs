@@ -45,12 +45,12 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             control.accept(&self.waiter, FIRST_CLIENT)?;
         } else {
             let mut reloader = self.ports.reloader.take();
-            let mut gateway = None;
-            let answer = |query| self.reply(&query, &mut gateway);
+            let mut order = None;
+            let answer = |query| self.reply(&query, &mut order);
             let ask = control.serve(token, &self.waiter, answer, reloader.as_mut());
             self.ports.reloader = reloader;
-            if let Some(gateway) = gateway {
-                self.tell(clock::monotonic(), Input::MoveTo(gateway));
+            if let Some(order) = order {
+                self.tell(clock::monotonic(), order);
             }
             if let Some(ask) = ask {
                 self.begin_capture(ask);

@@ -4,10 +4,10 @@ use edges::bearer::{BearerCounters, DatagramBearer};
 use edges::clock;
 use edges::tls::TlsCounters;
 use edges::tun::{DeviceCounters, PacketDevice};
+use hosts::Input;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use session::PublicKey;
 use split::SplitStatus;
 use units::{Bytes, Instant};
 
@@ -80,16 +80,26 @@ pub struct BearerStatus {
 }
 
 impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
-    /// Returns the reply to a client of the control socket, as JSON; `gateway` is set if one is to serve this host.
-    pub(super) fn reply(&self, query: &Query, gateway: &mut Option<PublicKey>) -> String {
+    /// Returns the reply to a client of the control socket, as JSON; `order` becomes what the host is to do, if the
+    /// query orders that.
+    pub(super) fn reply(&self, query: &Query, order: &mut Option<Input>) -> String {
         let now = clock::monotonic();
         // All consist of numbers and text, so their conversion to JSON cannot fail.
         match query {
             Query::Move { to } => {
-                *gateway = self.host.gateway_named(to);
-                serde_json::to_string(&match gateway {
+                *order = self.host.gateway_named(to).map(Input::MoveTo);
+                serde_json::to_string(&match order {
                     Some(_) => json!({ "moving": true }),
                     None => json!({ "error": format!("this host knows no gateway '{to}'") }),
+                })
+            }
+            Query::Drain { begins } => {
+                let is_drainable = self.host.is_drainable();
+                *order = is_drainable.then_some(Input::Drain(*begins));
+                serde_json::to_string(&if is_drainable {
+                    json!({ "draining": begins })
+                } else {
+                    json!({ "error": "this host is no gateway of a site with several" })
                 })
             }
             Query::Status { from } => serde_json::to_string(&self.status(now, *from)),

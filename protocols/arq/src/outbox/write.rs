@@ -1,23 +1,58 @@
 //! The writers of content into a frame.
 
+use units::Instant;
 use wire::hop::FrameWriter;
 use wire::packet::Packet;
 
-use super::ROOM_MIN;
+use super::{Outbox, ROOM_MIN};
 use crate::flow::{Ending, Flow};
 use crate::inbox::HELD_MAX;
 use crate::ledger::Content;
 use crate::stats::SentStats;
 
+impl Outbox {
+    /// Writes the next content of a flow into `frame`; returns `None` if there is no room for it.
+    pub(super) fn write(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        frame: &mut FrameWriter,
+        may_extend: bool,
+        stats: &mut SentStats,
+    ) -> Option<Content> {
+        let flow = self.table.get(slot)?;
+        let queued = flow.queued();
+        let written = if flow.stream.is_some() {
+            let span = &mut self.span;
+            let how = (may_extend, self.fresh_first && may_extend);
+            let write = |flow: &mut Flow| write_stream(slot, flow, frame, span, how, stats);
+            self.table.change(slot, write).flatten()
+        } else if flow.is_transport() {
+            let packet = self.table.change(slot, Flow::dequeue).flatten();
+            packet.map(|packet| write_transport(frame, &packet))
+        } else {
+            let brief = &mut self.brief;
+            self.table.change(slot, |flow| {
+                if let Some(packet) = flow.dequeue() {
+                    brief.push(now, packet, flow.is_repaired());
+                }
+            });
+            self.fill_brief(frame)
+        };
+        self.queued -= queued - self.table.get(slot).map_or(0, Flow::queued);
+        written
+    }
+}
+
 /// Writes a packet of the split transport.
-pub(super) fn write_transport(frame: &mut FrameWriter, packet: &Packet) -> Content {
+fn write_transport(frame: &mut FrameWriter, packet: &Packet) -> Content {
     let bytes = &packet[..];
     frame.transport(bytes.len(), |out| out.copy_from_slice(bytes));
     Content::Transport(bytes.len() as u16)
 }
 
 /// Writes the next range of a held flow's stream; returns `None` if the frame has no room for it.
-pub(super) fn write_stream(
+fn write_stream(
     slot: usize,
     flow: &mut Flow,
     frame: &mut FrameWriter,

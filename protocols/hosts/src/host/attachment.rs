@@ -6,7 +6,7 @@ use wire::hop::PathMessage;
 
 use super::Host;
 use crate::site::{
-    Attachment, Cause, Member, SiteMessage, Step, Watch, WatchStep, proven_attachment,
+    Attachment, Cause, Member, SiteMessage, Step, Watch, WatchStep, is_avoided, proven_attachment,
 };
 use crate::{EventKind, Role};
 
@@ -48,7 +48,7 @@ impl Host {
                 self.send_on_path(now, index, at, PathMessage::Challenge(bits));
             }
             (Some(WatchStep::Move), _) if self.mobile.attachment.is_none() => {
-                if let Some(next) = self.next_gateway() {
+                if let Some(next) = self.next_gateway(now, Cause::Silence) {
                     self.move_to(now, &next, Cause::Silence);
                 }
             }
@@ -67,18 +67,24 @@ impl Host {
         }
     }
 
-    /// Returns the gateway to try after the last one.
-    fn next_gateway(&mut self) -> Option<PublicKey> {
+    /// Returns the gateway to try after the last one. Those that are drained come last, and only if the former one is
+    /// silent.
+    pub(super) fn next_gateway(&mut self, now: Instant, cause: Cause) -> Option<PublicKey> {
         let side = &self.mobile;
-        let gateways = self.peers.iter();
-        let gateways = gateways.filter(|(index, peer)| {
+        let gateways = self.peers.iter().filter(|(index, peer)| {
             *index != side.gateway && matches!(peer.site.member, Member::Gateway)
         });
-        let all: Vec<_> = gateways
-            .map(|(index, peer)| (index, peer.settings.public))
+        let ranked = gateways.map(|(index, peer)| {
+            let is_last = is_avoided(peer.site.drained, now);
+            (is_last, index, peer.settings.public)
+        });
+        let mut all: Vec<_> = ranked
+            .filter(|(is_last, ..)| !is_last || cause == Cause::Silence)
             .collect();
-        let after = all.iter().find(|(index, _)| *index > side.tried);
-        let (index, key) = *after.or(all.first())?;
+        all.sort_by_key(|(is_last, index, _)| (*is_last, *index));
+        let last = all.iter().position(|(_, index, _)| *index == side.tried);
+        let next = last.map_or(0, |last| (last + 1) % all.len());
+        let (_, index, key) = *all.get(next)?;
         self.mobile.tried = index;
         Some(key)
     }

@@ -35,9 +35,10 @@ pub(crate) struct MobileSide {
 }
 
 impl MobileSide {
-    /// Returns true if the gateway with this index serves this host.
+    /// Returns true if the gateway with this index serves this host. It does until another one is asked to.
     pub(crate) fn serves(&self, index: usize) -> bool {
-        self.gateway == index && self.attachment.is_none()
+        let asked = self.attachment.as_ref().and_then(|next| next.due);
+        self.gateway == index && asked.is_none()
     }
 
     /// Returns the time of the next action.

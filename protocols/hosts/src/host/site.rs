@@ -37,6 +37,7 @@ impl Host {
             {
                 self.attachment_is_behind(now, index, number);
             }
+            (Role::Mobile, _, SiteMessage::Drain) => self.drained(now, index),
             (Role::Gateway, Member::Home(_), SiteMessage::Attach(step, _)) => {
                 self.place(now, index, None, step);
             }
@@ -56,7 +57,10 @@ impl Host {
             | SiteMessage::Serve(mobile, _)
             | SiteMessage::Yield { mobile, .. }
             | SiteMessage::Yielded { mobile, .. } => index_of(mobile),
-            SiteMessage::Attach(..) | SiteMessage::Attached(_) | SiteMessage::Behind(..) => None,
+            SiteMessage::Attach(..)
+            | SiteMessage::Attached(_)
+            | SiteMessage::Behind(..)
+            | SiteMessage::Drain => None,
         };
         let Some(index) = index else { return };
         let is_home = self.home_of(index) == Some(from);
@@ -311,5 +315,6 @@ impl Host {
             self.finish_move(now, index);
             self.yield_due(now, index);
         }
+        self.drain_due(now);
     }
 }

@@ -42,6 +42,8 @@ pub(crate) enum SiteMessage {
         step: Step,
         counts: Yielded,
     },
+    /// To a mobile host: another gateway is to serve it, as this one is about to end.
+    Drain,
 }
 
 /// Numbers of segments that a gateway has sent to the home of a mobile host that it served.

@@ -1,6 +1,6 @@
 //! A mobile host that moves between the gateways of a site.
 
-use hosts::EventKind;
+use hosts::{EventKind, Input};
 use machine::RandomStream;
 use tcp::{Config, Control};
 use units::{Duration, Probability};
@@ -319,4 +319,50 @@ fn a_download_of_tcp_stalls_no_longer_than_another_flow() {
         assert!(stall < Duration::from_millis(42), "to {to}: {stall}");
     }
     assert_eq!(attachments(&site), 19);
+}
+
+#[test]
+fn a_gateway_that_is_drained_is_left_for_one_that_is_not() {
+    let mut site = Roaming::new(Setting::default());
+    site.run(SECOND * 2, false);
+    for (drained, next) in [(HOME, "second"), (2, "third"), (3, "third")] {
+        site.flows[0].stall = Duration::ZERO;
+        site.input(drained, Input::Drain(true));
+        site.run(SECOND * 5, false);
+        assert_eq!(site.serving(), next);
+        assert!(site.flows[0].stall < Duration::from_millis(42));
+    }
+    // One that is drained no more is chosen again, when those that are have not asked for a while.
+    site.input(HOME, Input::Drain(false));
+    site.run(SECOND * 70, true);
+    assert_eq!(site.serving(), "home");
+    is_whole(&mut site);
+}
+
+#[test]
+fn a_drained_gateway_serves_until_another_one_answers() {
+    let mut site = Roaming::new(Setting::default());
+    site.run(SECOND * 2, false);
+    site.network.cut = vec![[MOBILE, 2]];
+    site.input(HOME, Input::Drain(true));
+    site.flows[0].stall = Duration::ZERO;
+    site.run(SECOND * 5, false);
+    assert_eq!(site.serving(), "home");
+    site.run(SECOND * 5, false);
+    assert_eq!(site.serving(), "third", "{:?}", site.events);
+    assert!(site.flows[0].stall < Duration::from_millis(42));
+    is_whole(&mut site);
+}
+
+/// A gateway that falls silent is left for one that is drained if there is no other.
+#[test]
+fn a_drained_gateway_is_better_than_none() {
+    let mut site = Roaming::new(Setting::default());
+    site.run(SECOND * 2, false);
+    site.input(HOME, Input::Drain(true));
+    site.run(SECOND * 3, false);
+    assert_eq!(site.serving(), "second");
+    site.network.cut = vec![[MOBILE, 2], [MOBILE, 3]];
+    site.run(SECOND * 8, false);
+    assert_eq!(site.serving(), "home", "{:?}", site.events);
 }

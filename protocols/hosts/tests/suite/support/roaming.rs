@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hosts::{Config, EventKind, Host, Input, Membership, Output, Peer, Role, SitePart};
+use hosts::{Config, EventKind, Host, Input, Membership, Output, Peer, Role, SitePart, SiteStatus};
 use machine::{Machine, RandomStream};
 use units::{BitRate, Bytes, Duration, Instant, Probability};
 use wire::address::HopAddress;
@@ -221,6 +221,14 @@ impl Roaming {
         let seed = self.network.setting.seed + 1;
         self.hosts[gateway] = host(gateway, seed, Some(SitePart::Alone));
         self.input(gateway, Input::Wall(WALL));
+    }
+
+    /// Returns the name of the gateway that serves the mobile host.
+    pub(crate) fn serving(&self) -> String {
+        let peers = self.hosts[MOBILE].status(self.now).peers;
+        let mut peers = peers.into_iter();
+        let serves = peers.find(|peer| peer.site == Some(SiteStatus::Serves));
+        serves.map(|peer| peer.name).unwrap_or_default()
     }
 
     /// Has the mobile host move to this gateway.

@@ -1,0 +1,56 @@
+//! The drain of a gateway of a site.
+
+use units::Instant;
+
+use super::Host;
+use crate::site::{Cause, SiteMessage};
+use crate::{EventKind, Role, SiteStatus};
+
+impl Host {
+    /// Returns true if this is a gateway whose mobile hosts may have others serve them.
+    pub fn is_drainable(&self) -> bool {
+        self.role == Role::Gateway && self.peers.are_of_site()
+    }
+
+    /// Asks all mobile hosts that this gateway serves to have others serve them, from now on, or no more.
+    pub(super) fn drain(&mut self, now: Instant, begins: bool) {
+        if !begins {
+            self.agenda.drain.end();
+        } else if self.is_drainable() {
+            self.agenda.drain.begin(now);
+            self.drain_due(now);
+        }
+    }
+
+    /// Asks the mobile hosts whose turn it is.
+    pub(super) fn drain_due(&mut self, now: Instant) {
+        let mut drain = std::mem::take(&mut self.agenda.drain);
+        let all = || self.peers.iter().map(|(index, _)| index);
+        let asked = drain.asks(now, || {
+            all().filter(|index| self.hosts(now, *index)).collect()
+        });
+        self.agenda.drain = drain;
+        for index in asked {
+            if self.hosts(now, index) {
+                self.send_site_message(now, index, &SiteMessage::Drain);
+            }
+        }
+    }
+
+    /// Returns true if this gateway serves a mobile host, and has keys with it.
+    fn hosts(&self, now: Instant, index: usize) -> bool {
+        let peer = self.peers.get(index);
+        peer.is_some_and(|peer| peer.presence.keys_age(now).is_some())
+            && self.site_status(index) == Some(SiteStatus::Here)
+    }
+
+    /// A gateway asks this mobile host to have another one serve it. Without another one it stays.
+    pub(super) fn drained(&mut self, now: Instant, index: usize) {
+        self.peers[index].site.drained = Some(now);
+        let is_served = self.mobile.gateway == index && self.mobile.attachment.is_none();
+        if is_served && let Some(next) = self.next_gateway(now, Cause::Asked) {
+            self.announce(index, EventKind::Drained);
+            self.move_to(now, &next, Cause::Asked);
+        }
+    }
+}
