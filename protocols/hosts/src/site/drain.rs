@@ -74,7 +74,7 @@ mod tests {
         asked.sort_unstable();
         assert_eq!(asked, (0..120).collect::<Vec<_>>());
         assert_eq!(drain.due(), Some(now + ROUND));
-        now = now + ROUND;
+        now += ROUND;
         assert_eq!(drain.asks(now, || vec![7]), [7]);
         drain.end();
         assert_eq!(drain.due(), None);
