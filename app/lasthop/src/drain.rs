@@ -40,6 +40,7 @@ pub(crate) struct Arguments {
 /// Requests it, and waits until all have left.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let socket = arguments.daemon.socket()?;
+    let mut left = served(&socket)?;
     let asked = ask_drain(&socket, !arguments.end);
     let asked = asked.map_err(|error| unanswered(&socket, &error))?;
     asked.map_err(Failure::setting)?;
@@ -47,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         println!("this gateway serves mobile hosts again");
         return Ok(());
     }
-    let (mut left, mut since) = (served(&socket)?, Instant::now());
+    let mut since = Instant::now();
     println!("mobile hosts here: {}", left.len());
     while !left.is_empty() {
         if since.elapsed() >= PATIENCE {
