@@ -202,17 +202,15 @@ impl Flow {
         outdated
     }
 
-    /// Begins the flow's turn: beyond `limit` bytes the first segment of the oldest packet is dropped, once an
-    /// interval, so that its sender notices soon and slows down once. If the sender supports marks, the oldest is
+    /// Begins the flow's turn with a queue that is too long: the first segment of the oldest packet is dropped, once
+    /// an interval, so that its sender notices soon and slows down once. If the sender supports marks, the oldest is
     /// marked and stays. Returns the number of packets that the flow lost.
     ///
     /// Packets that come while nothing can be sent make the queue longer, and say nothing about their sender.
-    pub(crate) fn signal_excess(&mut self, now: Instant, limit: usize, interval: Duration) -> u64 {
-        let rested = self.last_drop.is_none_or(|at| now.since(at) > interval);
-        if self.queued <= limit || !rested || self.queue.len() < 2 {
+    pub(crate) fn signal_excess(&mut self, now: Instant, interval: Duration) -> u64 {
+        if self.queue.len() < 2 || !self.begins_interval(now, interval) {
             return 0;
         }
-        self.last_drop = Some(now);
         let Some(oldest) = self.queue.front_mut() else {
             return 0;
         };
@@ -233,6 +231,15 @@ impl Flow {
         1
     }
 
+    /// Returns true if the sender has reacted to the last signal, and notes the next one.
+    fn begins_interval(&mut self, now: Instant, interval: Duration) -> bool {
+        let has_reacted = self.last_drop.is_none_or(|at| now.since(at) > interval);
+        if has_reacted {
+            self.last_drop = Some(now);
+        }
+        has_reacted
+    }
+
     /// Drops the packets that are [`OUTDATED`], unless they are held or those of the split transport, which its ends
     /// number. Returns their number.
     fn drop_outdated(&mut self, now: Instant) -> u64 {
@@ -249,7 +256,7 @@ impl Flow {
     }
 
     /// Applies to a packet of the plain lane, before any copy of it is kept, what [`enqueue`](Self::enqueue) does to
-    /// the oldest.
+    /// it, and [`signal_excess`](Self::signal_excess) to the oldest.
     pub(crate) fn admit(
         &mut self,
         now: Instant,
@@ -261,11 +268,9 @@ impl Flow {
         if length > 2 * limit && !self.queue.is_empty() {
             return Admission::Dropped;
         }
-        let rested = self.last_drop.is_none_or(|at| now.since(at) > interval);
-        if length <= limit || !rested || self.queue.is_empty() {
+        if length <= limit || self.queue.is_empty() || !self.begins_interval(now, interval) {
             return Admission::Whole;
         }
-        self.last_drop = Some(now);
         if self.delay.mark(packet) {
             Admission::Whole
         } else if packet.drop_first_segment() {

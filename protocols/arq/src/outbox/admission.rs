@@ -96,20 +96,22 @@ impl Outbox {
     /// Tells the sender of a flow that has its turn if its queue is too long, or stands; returns the number of packets
     /// dropped for that.
     pub(super) fn signal_congestion(&mut self, now: Instant, slot: usize, may_extend: bool) -> u64 {
-        let (bytes, limits) = (self.flow_limit(), self.limits);
-        let (queued, counts) = (&mut self.queued, &mut self.counts);
-        let dropped = self.table.change(slot, |flow| {
-            let before = flow.queued();
-            let dropped = if may_extend {
-                flow.signal_excess(now, bytes, limits.interval)
-            } else {
-                0
+        let (limit, limits) = (self.flow_limit(), self.limits);
+        let is_long = |flow: &Flow| may_extend && flow.queued() > limit;
+        let mut dropped = 0;
+        if self.table.get(slot).is_some_and(is_long) {
+            let queued = &mut self.queued;
+            let signal = |flow: &mut Flow| {
+                let before = flow.queued();
+                dropped = flow.signal_excess(now, limits.interval);
+                *queued -= before - flow.queued();
             };
-            *queued = *queued + flow.queued() - before;
-            counts.marked += flow.mark_standing(now, limits.standing);
-            dropped
-        });
-        dropped.unwrap_or_default()
+            self.table.change(slot, signal);
+        }
+        if let Some(flow) = self.table.get_mut(slot) {
+            self.counts.marked += flow.mark_standing(now, limits.standing);
+        }
+        dropped
     }
 
     fn has_room_for(&self, packet: &Packet) -> bool {
