@@ -61,11 +61,13 @@ fn a_fade_of_ten_minutes_ends_no_connection() {
     for (method, from) in each_way() {
         let told = format!("{method:?} from {from}");
         let mut pair = transfer(method, from);
-        fade(&mut pair, SECOND * 20);
+        fade(&mut pair, SECOND * 30);
         let queued = pair.status(from).hop.queued;
-        fade(&mut pair, SECOND * 580);
-        let more = pair.status(from).hop.queued.saturating_sub(queued);
-        assert!(more.get() < 1_500, "{told}: copies wait, not one alone");
+        fade(&mut pair, SECOND * 570);
+        assert!(
+            pair.status(from).hop.queued <= queued,
+            "{told}: copies wait"
+        );
         let before = pair.ends().read(1 - from).0;
         while pair.ends().read(1 - from).0 == before {
             pair.run_for(Duration::from_millis(10));
