@@ -27,18 +27,20 @@ impl Host {
         let mut drain = std::mem::take(&mut self.agenda.drain);
         let all = || self.peers.iter().map(|(index, _)| index);
         let asked = drain.asks(now, || {
-            all().filter(|index| self.hosts(now, *index)).collect()
+            all()
+                .filter(|index| self.is_served_here(now, *index))
+                .collect()
         });
         self.agenda.drain = drain;
         for index in asked {
-            if self.hosts(now, index) {
+            if self.is_served_here(now, index) {
                 self.send_site_message(now, index, &SiteMessage::Drain);
             }
         }
     }
 
     /// Returns true if this gateway serves a mobile host, and has keys with it.
-    fn hosts(&self, now: Instant, index: usize) -> bool {
+    fn is_served_here(&self, now: Instant, index: usize) -> bool {
         let peer = self.peers.get(index);
         peer.is_some_and(|peer| peer.presence.keys_age(now).is_some())
             && self.site_status(index) == Some(SiteStatus::Here)
