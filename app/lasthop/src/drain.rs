@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use hosts::{PeerSummary, SiteStatus};
-use runtime::Summary;
-use runtime::control::{ask_drain, ask_summary};
+use runtime::control::ask_drain;
 
 use crate::failure::Failure;
-use crate::status::{DaemonChoice, unanswered};
+use crate::status::{DaemonChoice, peers_of, unanswered};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,9 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Returns the names of the mobile hosts that the gateway serves.
 fn served(socket: &Path) -> Result<Vec<String>, Failure> {
-    let summary: Summary = ask_summary(socket).map_err(|error| unanswered(socket, &error))?;
-    let peers = summary.host.map(|host| host.peers).unwrap_or_default();
     let is_here = |peer: &PeerSummary| peer.is_connected && peer.site == Some(SiteStatus::Here);
-    let here = peers.into_iter().filter(is_here);
+    let here = peers_of(socket)?.into_iter().filter(is_here);
     Ok(here.map(|peer| peer.name).collect())
 }

@@ -5,11 +5,10 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use hosts::{PeerSummary, SiteStatus};
-use runtime::Summary;
-use runtime::control::{ask_move, ask_summary};
+use runtime::control::ask_move;
 
 use crate::failure::Failure;
-use crate::status::{DaemonChoice, unanswered};
+use crate::status::{DaemonChoice, peers_of, unanswered};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,9 +39,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let socket = arguments.daemon.socket()?;
     let gateway = &arguments.gateway;
     let serves = || -> Result<Option<String>, Failure> {
-        let summary: Summary = ask_summary(&socket).map_err(|error| unanswered(&socket, &error))?;
-        let peers = summary.host.map(|host| host.peers).unwrap_or_default();
-        let mut peers = peers.into_iter();
+        let mut peers = peers_of(&socket)?.into_iter();
         let serves = |peer: &PeerSummary| peer.site == Some(SiteStatus::Serves);
         Ok(peers.find(serves).map(|peer| peer.name))
     };

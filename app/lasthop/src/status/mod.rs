@@ -122,11 +122,16 @@ fn is_connected(host: &hosts::Summary) -> bool {
     }
 }
 
+/// Returns the summaries of all peers of the daemon at `socket`.
+pub(crate) fn peers_of(socket: &Path) -> Result<Vec<PeerSummary>, Failure> {
+    let summary: Summary = ask_summary(socket).map_err(|error| unanswered(socket, &error))?;
+    Ok(summary.host.map(|host| host.peers).unwrap_or_default())
+}
+
 /// Returns the status of a daemon with one peer alone.
 fn only_peer(socket: &Path, name: &str) -> Result<Value, Failure> {
     let unanswered = |error| unanswered(socket, &error);
-    let summary: Summary = ask_summary(socket).map_err(unanswered)?;
-    let peers = summary.host.map(|host| host.peers).unwrap_or_default();
+    let peers = peers_of(socket)?;
     let is_it = |peer: &&PeerSummary| peer.name == name;
     let missing = || {
         let known: Vec<_> = peers

@@ -29,7 +29,12 @@ impl Hosts {
 
     /// Runs a command for the mobile host's daemon; returns its exit code and all that it says.
     fn run(&self, arguments: &[&str]) -> (Option<i32>, String) {
-        let output = self.site.run(MOBILE, arguments).unwrap();
+        self.run_at(MOBILE, arguments)
+    }
+
+    /// Runs a command for the daemon of this host.
+    fn run_at(&self, host: &str, arguments: &[&str]) -> (Option<i32>, String) {
+        let output = self.site.run(host, arguments).unwrap();
         let said = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8(said).unwrap())
     }
@@ -39,19 +44,14 @@ impl Hosts {
 fn drains(hosts: &Hosts) {
     let site = &hosts.site;
     let [_, _, north] = GATEWAYS;
-    let drain = |host, words: &[&str]| {
-        let output = site.run(host, words).unwrap();
-        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-        (output.status.code(), said)
-    };
-    let (code, said) = drain(north, &["drain"]);
+    let (code, said) = hosts.run_at(north, &["drain"]);
     assert_eq!(code, Some(0), "{said}\n{}", site.logs());
     assert_eq!(said, "mobile hosts here: 1\nno mobile host is left here\n");
     assert_ne!(site.serving(), north);
-    let (code, said) = drain(MOBILE, &["drain"]);
+    let (code, said) = hosts.run(&["drain"]);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("is no gateway of a site"), "{said}");
-    let (code, said) = drain(north, &["drain", "--end"]);
+    let (code, said) = hosts.run_at(north, &["drain", "--end"]);
     assert_eq!(code, Some(0), "{said}");
     let (code, said) = hosts.run(&["move", north]);
     assert_eq!(code, Some(0), "{said}");
