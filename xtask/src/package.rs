@@ -20,9 +20,11 @@ const UNIT: &str = "test.service";
 const SUITE: &str = "bookworm";
 const PACKAGES_OF_DEBIAN: &str = "systemd-sysv,systemd-resolved,dbus,nftables,iproute2,iputils-ping,man-db,\
      bash-completion,passwd,procps";
-/// Packages of it that a test installs in place of another. They are in this folder there.
+/// Packages of it that a test installs in place of another one. They are in this folder there.
 const INSTEAD: &str = "openresolv resolvconf";
 const FOLDER_OF_INSTEAD: &str = "programs";
+/// All that it is made of. One that was made of something else, or not to its end, is made again.
+const CONTENTS: [&str; 4] = [SUITE, PACKAGES_OF_DEBIAN, INSTEAD, FOLDER_OF_INSTEAD];
 /// Programs that make and boot it, with their packages.
 const TOOLS: [[&str; 2]; 2] = [
     ["mmdebstrap", "mmdebstrap"],
@@ -96,8 +98,12 @@ pub(crate) fn test(shell: &Shell) -> Result<(), Failure> {
     }
     let packages = shell.root.join(PACKAGES);
     let base = packages.join(format!("{SUITE}.tar"));
-    if !base.exists() {
+    let contents = base.with_extension("contents");
+    let is_made =
+        base.exists() && fs::read_to_string(&contents).is_ok_and(|made| made == CONTENTS.concat());
+    if !is_made {
         make_debian(shell, &base)?;
+        fs::write(&contents, CONTENTS.concat()).map_err(unwritable(&contents))?;
     }
     let debian = Debian::unpack(shell, &base)?;
     let package = package(shell)?;
@@ -109,7 +115,7 @@ pub(crate) fn test(shell: &Shell) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the archive of a Debian with all packages that the tests need. One that is there is whole.
+/// Makes the archive of a Debian with all packages that the tests need.
 fn make_debian(shell: &Shell, base: &Path) -> Result<(), Failure> {
     println!("making a Debian ({SUITE}) for the tests");
     let download = format!(
@@ -124,9 +130,7 @@ fn make_debian(shell: &Shell, base: &Path) -> Result<(), Failure> {
         &download,
         SUITE,
     ]);
-    let unfinished = base.with_file_name("unfinished.tar");
-    shell.run(add(make, &unfinished))?;
-    fs::rename(&unfinished, base).map_err(unwritable(base))
+    shell.run(add(make, base)).map(drop)
 }
 
 /// Returns the names of the tests, in their order.
