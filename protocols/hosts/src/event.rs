@@ -80,7 +80,11 @@ pub enum EventKind {
     Attached {
         /// Time that the attachment took.
         lasted: Duration,
+        /// True if all that the former gateway had to deliver goes on.
+        kept: bool,
     },
+    /// The peer, a gateway of the site, is asked to serve this mobile host in place of another one.
+    MoveBegan,
     /// The peer, a gateway of the site, did not answer in time, and the former one goes on to serve this mobile host.
     NotAttached,
     /// The peer, the gateway that serves this mobile host, is about to end: another one is asked to serve it.
@@ -165,6 +169,7 @@ impl EventKind {
             Self::HandoffBegan => "handoff-began",
             Self::HandoffEnded { .. } => "handoff-ended",
             Self::Attached { .. } => "attached",
+            Self::MoveBegan => "move-began",
             Self::NotAttached => "not-attached",
             Self::Drained => "drained",
             Self::ClaimedWithoutProof { .. } => "claimed-without-proof",
@@ -202,6 +207,7 @@ impl EventKind {
             | Self::FormerKeyUsed
             | Self::StampRefused { .. }
             | Self::Attached { .. }
+            | Self::MoveBegan
             | Self::NotAttached
             | Self::Drained
             | Self::ClaimedWithoutProof { .. }
@@ -251,14 +257,11 @@ impl fmt::Display for Event {
             EventKind::HandoffEnded { lasted } => {
                 write!(formatter, "in reach after a change that took {lasted}")
             }
-            EventKind::Attached { lasted } => write!(formatter, "serves this host, after {lasted}"),
-            EventKind::NotAttached => {
-                formatter.write_str("does not answer; the former gateway stays")
-            }
-            EventKind::Drained => {
-                formatter.write_str("is about to end, and asks this host to leave")
-            }
-            EventKind::ClaimedWithoutProof { mobile } => formatter.write_str(&claimed(mobile)),
+            EventKind::Attached { .. }
+            | EventKind::MoveBegan
+            | EventKind::NotAttached
+            | EventKind::Drained
+            | EventKind::ClaimedWithoutProof { .. } => formatter.write_str(&of_site(&self.kind)),
             EventKind::Moved { to } => write!(formatter, "moved to {to}"),
             EventKind::FellBack { to, silent } => formatter.write_str(&fell_back(*to, *silent)),
             EventKind::Returned { to, lasted } => formatter.write_str(&returned(*to, *lasted)),
@@ -294,11 +297,19 @@ impl fmt::Display for Event {
     }
 }
 
-fn claimed(mobile: &str) -> String {
-    format!(
-        "it claimed to serve '{mobile}', which has not asked it to, and was refused; no gateway of ours does that, so \
-         check who runs it"
-    )
+/// Returns an event of a site with several gateways in words.
+fn of_site(kind: &EventKind) -> String {
+    match kind {
+        EventKind::Attached { lasted, .. } => format!("serves this host, after {lasted}"),
+        EventKind::MoveBegan => "is asked to serve this host".into(),
+        EventKind::NotAttached => "does not answer; the former gateway stays".into(),
+        EventKind::Drained => "is about to end, and asks this host to leave".into(),
+        EventKind::ClaimedWithoutProof { mobile } => format!(
+            "it claimed to serve '{mobile}', which has not asked it to, and was refused; no gateway of ours does that, \
+             so check who runs it"
+        ),
+        other => other.name().into(),
+    }
 }
 
 fn foreign_request(to: &impl fmt::Display) -> String {

@@ -140,7 +140,7 @@ impl Daemon {
         examine(&bearer, role, &link, &self.tun);
         let socket = self.state_dir.join(format!("{}.sock", self.name));
         let control = Control::bind(&socket).map_err(Failure::setting)?;
-        let announcer = announcer(&socket, self.audience, peers)?;
+        let announcer = announcer(&socket, self.audience, role, peers)?;
         let news = NetworkWatch::open().map_err(Failure::setting)?;
         let here = bearer.local_address();
         let supervisor = supervisor()?;
@@ -218,11 +218,20 @@ fn examine(bearer: &Bearer, role: Role, link: &str, tun: &Tun) {
     doctor::examine_at_start(role, link, tun.own().collect(), port);
 }
 
-/// Opens the socket for signals of these peers.
-fn announcer(control: &Path, audience: Audience, peers: Vec<String>) -> Result<Announcer, Failure> {
+/// Opens the socket for signals of these peers. The first one of a mobile host is its home.
+fn announcer(
+    control: &Path,
+    audience: Audience,
+    role: Role,
+    peers: Vec<String>,
+) -> Result<Announcer, Failure> {
     let publisher = Publisher::bind(&control.with_extension(signals::ENDING), audience);
     let publisher = publisher.map_err(Failure::setting)?;
-    Ok(Announcer::new(publisher, peers.into_iter()))
+    let (is_of_site, mut peers) = (role == Role::Mobile && peers.len() > 1, peers.into_iter());
+    Ok(match peers.next() {
+        Some(home) if is_of_site => Announcer::of_site(publisher, home),
+        first => Announcer::new(publisher, first.into_iter().chain(peers)),
+    })
 }
 
 /// Returns the host after these inputs.

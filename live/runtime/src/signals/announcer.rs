@@ -6,11 +6,14 @@ use signals::Condition;
 use units::Instant;
 
 use super::Publisher;
+use super::site::SiteHop;
 
 /// The condition of the hop to each peer, whose changes are published.
 pub struct Announcer {
     conditions: Vec<Condition>,
     pub(crate) publisher: Publisher,
+    /// Set if this is a mobile host in a site, which has one hop, whichever gateway serves it.
+    site: Option<SiteHop>,
 }
 
 impl Announcer {
@@ -24,11 +27,28 @@ impl Announcer {
         Self {
             conditions,
             publisher,
+            site: None,
+        }
+    }
+
+    /// Returns an announcer for a mobile host in a site with several gateways. Its signals name the home.
+    pub fn of_site(publisher: Publisher, home: String) -> Self {
+        Self {
+            site: Some(SiteHop::default()),
+            ..Self::new(publisher, std::iter::once(home))
         }
     }
 
     /// Handles an event of the host.
     pub(crate) fn note(&mut self, now: Instant, event: &Event) {
+        if let (Some(site), [hop, ..]) = (&mut self.site, &mut self.conditions[..]) {
+            for change in site.changes(event) {
+                if let Some(signal) = hop.note(now, change) {
+                    self.publisher.publish(signal);
+                }
+            }
+            return;
+        }
         let is_new = |all: &[Condition]| all.iter().all(|one| one.peer() != event.peer);
         let may_be_new = matches!(event.kind, EventKind::Admitted | EventKind::Changed { .. });
         if may_be_new && is_new(&self.conditions) {

@@ -8,6 +8,7 @@ mod announcer;
 mod follower;
 mod publisher;
 mod reader;
+mod site;
 mod subscription;
 
 pub use announcer::Announcer;

@@ -110,9 +110,13 @@ impl Host {
         if attachment.to != index || (attachment.due.is_some() && !anew) {
             return;
         }
-        attachment.due = Some(now);
+        let begins = attachment.due.replace(now).is_none();
         let former = self.mobile.gateway;
-        if former != index && attachment.report.is_none() {
+        let reports = former != index && attachment.report.is_none();
+        if begins && former != index {
+            self.announce(index, EventKind::MoveBegan);
+        }
+        if reports {
             let report = self.peers[former].association.report(now);
             self.forward(now, former);
             if let Some(attachment) = &mut self.mobile.attachment {
@@ -184,23 +188,22 @@ impl Host {
         };
         self.mobile.watch.answered();
         let former = self.mobile.gateway;
-        let mut packets = Vec::new();
+        let mut packets = None;
         if former != index {
             let association = self.replace_association(now, former);
             let report = step.report.as_ref();
-            packets = report
-                .and_then(|report| association.withdraw(report).ok())
-                .unwrap_or_default();
+            packets = report.and_then(|report| association.withdraw(report).ok());
             self.hand_over_routes(former, index);
             self.leave_gateway(now, former);
         }
         self.link(now, index);
         self.takes_over(now, index);
-        for packet in packets {
+        let kept = packets.is_some();
+        for packet in packets.unwrap_or_default() {
             self.route(now, packet);
         }
         let lasted = now.since(attachment.since);
-        self.announce(index, EventKind::Attached { lasted });
+        self.announce(index, EventKind::Attached { lasted, kept });
     }
 
     /// Ends the session with a gateway: the next one begins anew.

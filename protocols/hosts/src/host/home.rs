@@ -26,6 +26,8 @@ impl Host {
         }
         match home.place {
             Some(from) if to != Some(from) => {
+                // What another gateway has once delivered says nothing of this one, which may not answer.
+                home.answer = None;
                 let due = home.begin_move(now, from, to, step.report);
                 self.agenda.site.set(index, due);
                 self.ask_to_yield(now, index);

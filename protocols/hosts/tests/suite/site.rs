@@ -366,3 +366,23 @@ fn a_drained_gateway_is_better_than_none() {
     site.run(SECOND * 8, false);
     assert_eq!(site.serving(), "home", "{:?}", site.events);
 }
+
+/// Programs are told of a move as of a hand-off, and whether they have lost anything.
+#[test]
+fn a_move_is_announced_with_what_it_keeps() {
+    let mut site = Roaming::new(Setting::default());
+    site.run(SECOND * 2, false);
+    site.move_to(2);
+    site.run(SECOND, false);
+    site.network.cut = vec![[MOBILE, 2], [HOME, 2], [2, 3]];
+    site.run(SECOND * 6, false);
+    let told = site.events.iter().filter(|(_, host, _)| *host == MOBILE);
+    let told = told.filter_map(|(_, _, kind)| match kind {
+        EventKind::MoveBegan => Some("began"),
+        EventKind::Attached { kept: true, .. } => Some("kept"),
+        EventKind::Attached { kept: false, .. } => Some("lost"),
+        _ => None,
+    });
+    let told: Vec<_> = told.collect();
+    assert_eq!(told, ["lost", "began", "kept", "began", "lost"]);
+}
