@@ -4,6 +4,7 @@ mod attachment;
 mod bindings;
 mod claims;
 mod detour;
+mod directory;
 mod drain;
 mod guest;
 mod home;
@@ -17,6 +18,7 @@ mod resolver;
 pub(crate) mod round;
 mod search;
 mod send;
+mod sessions;
 mod sharing;
 mod site;
 mod streams;
@@ -30,11 +32,10 @@ use association::LinkEvent;
 use machine::Machine;
 use planted::Bug;
 use redirector::Chunks;
-use session::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Entropy, Route};
+use session::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Entropy};
 use split::{Origin, Splitter};
 use thiserror::Error;
 use units::{Bytes, Instant};
-use wire::address::HopAddress;
 use wire::packet::{HEADROOM, Packet};
 
 use crate::agenda::PeerDeadlines;
@@ -45,10 +46,9 @@ use crate::peer::Bearer;
 use crate::peers::Peers;
 use crate::route::Routes;
 use crate::sharing::Sharing;
-use crate::site::Cause;
+use crate::site::{Cause, Directories};
 use crate::streams::StreamMaker;
 use crate::tap::Outputs;
-use crate::terms;
 pub(crate) use claims::NextKey;
 pub use members::AdmitError;
 use mobile::MobileSide;
@@ -93,6 +93,8 @@ pub struct Host {
     pub(crate) outputs: Outputs,
     pub(crate) counts: Counts,
     pub(crate) mobile: MobileSide,
+    /// What it tells of its peers, in a site with several gateways.
+    pub(crate) directories: Directories,
 }
 
 /// Numbers for the status; see [`Status`](crate::Status).
@@ -147,6 +149,7 @@ impl Host {
                 keepalive: config.keepalive.then(Keepalive::new),
                 ..MobileSide::default()
             },
+            directories: Directories::default(),
         };
         for peer in config.peers {
             let name = peer.name.clone();
@@ -157,6 +160,9 @@ impl Host {
             if let Some(peer) = host.peers.get_mut(index) {
                 peer.streams.scope = Some(scope);
             }
+        }
+        for index in host.peers.indices() {
+            host.list(Instant::ZERO, index);
         }
         Ok(host)
     }
@@ -209,141 +215,6 @@ impl Host {
     pub(crate) fn announce(&mut self, index: usize, kind: EventKind) {
         let peer = self.peers[index].settings.name.clone();
         self.outputs.push_back(Output::Event(Event { peer, kind }));
-    }
-
-    /// Carries out the outputs of the sessions.
-    pub(crate) fn follow_sessions(&mut self, now: Instant, from: Option<HopAddress>) {
-        while let Some(output) = self.endpoint.poll_output() {
-            match output {
-                session::Output::Transmit {
-                    peer,
-                    route,
-                    datagram,
-                } => {
-                    let whose = self.peers.index_of(peer);
-                    let to = match route {
-                        Route::Reply => from,
-                        Route::Peer => whose.and_then(|index| self.peers[index].endpoint),
-                        Route::Anywhere => whose.and_then(|index| self.sought(index)),
-                    };
-                    let index = whose.filter(|_| route != Route::Reply);
-                    self.tap_session(whose, to, &datagram);
-                    self.transmit(now, index, to, &datagram);
-                }
-                session::Output::Event(event) => self.session_changed(now, &event, from),
-            }
-        }
-    }
-
-    fn session_changed(&mut self, now: Instant, event: &session::Event, from: Option<HopAddress>) {
-        let (id, kind, features) = match *event {
-            session::Event::Established {
-                peer,
-                peer_features,
-                begins_anew: fresh,
-                ..
-            } => (peer, EventKind::Established { fresh }, peer_features),
-            session::Event::KeyShared { peer } => (peer, EventKind::KeyShared, 0),
-            session::Event::FormerKeyUsed { peer } => (peer, EventKind::FormerKeyUsed, 0),
-            session::Event::StampRefused { peer, behind } => {
-                (peer, EventKind::StampRefused { behind }, 0)
-            }
-            session::Event::Left { peer } => (peer, EventKind::Left, 0),
-            session::Event::Expired { peer } => (peer, EventKind::Expired, 0),
-            session::Event::Declined { peer, .. } | session::Event::OtherVersion { peer, .. } => {
-                return self.turned_away(now, peer, event);
-            }
-        };
-        let Some(index) = self.peers.index_of(id) else {
-            return;
-        };
-        let is_fresh = kind == (EventKind::Established { fresh: true });
-        let refused = is_fresh
-            .then(|| self.began_anew(now, index, features, from))
-            .flatten();
-        let peer = &mut self.peers[index];
-        match event {
-            session::Event::Established { .. } => {
-                peer.presence.established(now);
-                peer.signs.clues.reached();
-                peer.keys.knows_former = false;
-            }
-            session::Event::KeyShared { .. } => {
-                // Two hosts may go on for days; the log has it once.
-                if peer.signs.key_is_shared_from(now) {
-                    return;
-                }
-            }
-            session::Event::FormerKeyUsed { .. } => {
-                peer.keys.knows_former = true;
-                self.vouch(now, index);
-            }
-            session::Event::StampRefused { .. }
-            | session::Event::Declined { .. }
-            | session::Event::OtherVersion { .. } => {}
-            session::Event::Expired { .. } if planted::is(Bug::ExpiryIsTheEnd) => {
-                self.part(now, index);
-            }
-            session::Event::Expired { .. } => peer.presence.expired(now),
-            session::Event::Left { .. } => self.part(now, index),
-        }
-        for kind in [Some(kind), refused].into_iter().flatten() {
-            self.announce(index, kind);
-        }
-        self.link(now, index);
-        if let session::Event::Established { .. } = event {
-            self.gateway_established(now, index, is_fresh);
-            self.begin_inquiry(now, index, features);
-            self.claim_again(now);
-        }
-    }
-
-    /// Makes a new association with a peer that has these features; returns the event if it refused something.
-    fn began_anew(
-        &mut self,
-        now: Instant,
-        index: usize,
-        features: u64,
-        from: Option<HopAddress>,
-    ) -> Option<EventKind> {
-        self.mobile.is_answered = terms::answers_about_bindings(features);
-        let peer = &mut self.peers[index];
-        let method = peer.settings.tcp.agreed(features);
-        let profile = peer.settings.split.agreed(features);
-        let streams = self.bearer.streams.zip(profile);
-        let place = peer.endpoint.or(from);
-        let mut fresh = self.bearer.association(place, method, &peer.settings);
-        if let Some((maker, profile)) = streams {
-            let name = format!("{}/{}", peer.settings.name, peer.streams.life);
-            fresh = maker.equip(fresh, profile, &name);
-        }
-        // The next gateway of a mobile host that moves takes over what the present one knows.
-        let gateway = self.gateway_index().filter(|_| self.role == Role::Mobile);
-        let former = gateway.unwrap_or(index);
-        let fresh = fresh.after(&mut self.peers[former].association);
-        let peer = &mut self.peers[index];
-        peer.association = fresh;
-        peer.site.is_void = false;
-        if former == index {
-            peer.association.revive_connections(now);
-        }
-        if let Some(sharing) = &mut self.sharing {
-            // A silence of the former association ends here: none of its frames is acknowledged any more.
-            sharing.air.is_heard(now, index);
-        }
-        if let Some(leases) = &mut self.leases {
-            leases.end(index);
-        }
-        let refused = match peer.settings.tcp.refused(method) {
-            Some(chosen) => Some(EventKind::TcpRefused { chosen }),
-            None => peer
-                .settings
-                .split
-                .is_refused(profile)
-                .then_some(EventKind::StreamsRefused),
-        };
-        self.renew_streams(now, index, streams.map(|(_, profile)| profile));
-        refused
     }
 
     /// Seals and checks the outputs of an association; returns the bytes of them on the wire.
@@ -429,7 +300,7 @@ impl Machine for Host {
             Input::LinkUp => self.link_up(now),
             Input::Path { to, news } => self.path_reported(now, to, news),
             Input::Leave => self.leave(now),
-            Input::Admit { peer, scope } => self.admit(now, *peer, scope),
+            Input::Admit { peer, scope } => self.admit_configured(now, *peer, scope),
             Input::Revoke(key, reason) => self.revoke(now, &key, reason),
             Input::ClaimRefused { of, reason } => self.claim_refused(now, &of, reason),
             Input::Keys(keys) => self.replace_keys(now, *keys),

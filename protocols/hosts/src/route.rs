@@ -33,6 +33,23 @@ impl Routes {
         }
     }
 
+    /// Returns peers with prefixes that cover a part of `network`/`length`, at most one for each length of a prefix.
+    pub(crate) fn overlapping(&self, network: IpAddr, length: u8) -> impl Iterator<Item = usize> {
+        let covers = move |(its, other, _): &&(u8, IpAddr, usize)| {
+            let common = length.min(*its);
+            other.is_ipv4() == network.is_ipv4()
+                && masked(*other, common) == masked(network, common)
+        };
+        let lengths = self.lengths.keys();
+        let claim = move |Reverse(its): &Reverse<u8>| {
+            // Prefixes of a length are in the order of their addresses, so the first one from there on tells.
+            let from = (*its, masked(network, length.min(*its)), 0);
+            let same = self.claims.range(from..).next();
+            same.filter(|claim| claim.0 == *its).filter(covers)
+        };
+        lengths.filter_map(claim).map(|(_, _, peer)| *peer)
+    }
+
     /// Returns the owner of `address`: that of the longest prefix which covers it.
     pub(crate) fn owner(&self, address: IpAddr) -> Option<usize> {
         let claim = |Reverse(length): &Reverse<u8>| {
@@ -85,6 +102,27 @@ mod tests {
         routes.add(address("::"), 0, 5);
         assert_eq!(routes.owner(address("2001:db8::1")), Some(5));
         assert_eq!(routes.owner(address("192.0.2.1")), Some(0));
+    }
+
+    #[test]
+    fn prefixes_overlap_if_one_covers_the_other() {
+        let mut routes = Routes::default();
+        routes.add(address("10.1.0.0"), 16, 1);
+        routes.add(address("10.2.3.4"), 32, 2);
+        routes.add(address("fd00::"), 8, 3);
+        let of = |network: &str, length| {
+            let mut peers: Vec<_> = routes.overlapping(address(network), length).collect();
+            peers.sort_unstable();
+            peers
+        };
+        assert_eq!(of("10.1.2.3", 32), [1]);
+        assert_eq!(of("10.0.0.0", 8), [1, 2]);
+        assert_eq!(of("0.0.0.0", 0), [1, 2]);
+        assert_eq!(of("10.2.3.4", 32), [2]);
+        assert_eq!(of("10.2.3.5", 32), Vec::<usize>::new());
+        assert_eq!(of("10.3.0.0", 16), Vec::<usize>::new());
+        assert_eq!(of("fd12::", 64), [3]);
+        assert_eq!(of("::", 0), [3]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! numbers that the mobile host gives to its attachments.
 
 mod attachment;
+mod directory;
 mod drain;
 mod guest;
 mod home;
@@ -18,6 +19,7 @@ use session::PublicKey;
 use units::Instant;
 
 pub(crate) use attachment::{Attachment, Cause};
+pub(crate) use directory::{Directory, Entry, Mark, Portion, Reader, Replica};
 pub(crate) use drain::{Drain, is_avoided};
 pub(crate) use guest::Guest;
 pub(crate) use home::Home;
@@ -70,6 +72,15 @@ pub(crate) enum Member {
     Gateway,
 }
 
+/// What a gateway tells of its peers.
+#[derive(Debug, Default)]
+pub(crate) struct Directories {
+    /// For the other gateways: its own mobile hosts, and the gateways that its operator has named.
+    pub(crate) for_gateways: Directory,
+    /// For its mobile hosts: all gateways.
+    pub(crate) for_mobiles: Directory,
+}
+
 /// State of a peer in the site.
 #[derive(Debug)]
 pub(crate) struct InSite {
@@ -84,6 +95,11 @@ pub(crate) struct InSite {
     pub(crate) has_forged: bool,
     /// Time when it, a gateway, asked this mobile host to go to another one.
     pub(crate) drained: Option<Instant>,
+    /// Index of the gateway that has told of it, unless this host's configuration has it.
+    pub(crate) teller: Option<usize>,
+    /// Its directory, if it is a gateway, and what it has of this host's.
+    pub(crate) replica: Replica,
+    pub(crate) reader: Reader,
 }
 
 impl From<SitePart> for InSite {
@@ -99,6 +115,9 @@ impl From<SitePart> for InSite {
             messages: 0,
             has_forged: false,
             drained: None,
+            teller: None,
+            replica: Replica::default(),
+            reader: Reader::default(),
         }
     }
 }

@@ -16,6 +16,19 @@ const SPLIT_WIDE: u64 = 8;
 /// Feature bit: the gateway answers questions about bindings.
 const BINDINGS: u64 = 16;
 
+/// Feature bit: the host reads what gateways tell of others.
+const SITES: u64 = 64;
+
+/// Returns the feature bits of every host.
+pub(crate) fn of_all() -> u64 {
+    SITES
+}
+
+/// Returns true if a host with these feature bits reads what gateways tell of others.
+pub(crate) fn knows_sites(features: u64) -> bool {
+    features & SITES != 0
+}
+
 /// Returns the feature bits of every gateway.
 pub(crate) fn of_gateways() -> u64 {
     BINDINGS

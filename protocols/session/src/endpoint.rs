@@ -162,6 +162,11 @@ impl Endpoint {
         }
     }
 
+    /// Returns true if this is the key of a former peer ([`Endpoint::decline`]) that has not been added again.
+    pub fn declines(&self, key: &PublicKey) -> bool {
+        self.keys.former.reason(key).is_some()
+    }
+
     /// Begins a handshake and keeps a session alive from now on, however long a fade lasts.
     pub fn connect(&mut self, now: Instant, peer: PeerId) -> Result<(), PeerError> {
         self.initiator(peer)?.wanted = true;

@@ -218,7 +218,8 @@ fn examine(bearer: &Bearer, role: Role, link: &str, tun: &Tun) {
     doctor::examine_at_start(role, link, tun.own().collect(), port);
 }
 
-/// Opens the socket for signals of these peers. The first one of a mobile host is its home.
+/// Opens the socket for signals of these peers. The first one of a mobile host is its home, and the others stand in for
+/// it.
 fn announcer(
     control: &Path,
     audience: Audience,
@@ -227,10 +228,9 @@ fn announcer(
 ) -> Result<Announcer, Failure> {
     let publisher = Publisher::bind(&control.with_extension(signals::ENDING), audience);
     let publisher = publisher.map_err(Failure::setting)?;
-    let (is_of_site, mut peers) = (role == Role::Mobile && peers.len() > 1, peers.into_iter());
-    Ok(match peers.next() {
-        Some(home) if is_of_site => Announcer::of_site(publisher, home),
-        first => Announcer::new(publisher, first.into_iter().chain(peers)),
+    Ok(match peers.first() {
+        Some(home) if role == Role::Mobile => Announcer::of_mobile(publisher, home.clone()),
+        _ => Announcer::new(publisher, peers.into_iter()),
     })
 }
 

@@ -12,7 +12,7 @@ use super::site::SiteHop;
 pub struct Announcer {
     conditions: Vec<Condition>,
     pub(crate) publisher: Publisher,
-    /// Set if this is a mobile host in a site, which has one hop, whichever gateway serves it.
+    /// Set on a mobile host, which has one hop, whichever gateway serves it.
     site: Option<SiteHop>,
 }
 
@@ -31,10 +31,10 @@ impl Announcer {
         }
     }
 
-    /// Returns an announcer for a mobile host in a site with several gateways. Its signals name the home.
-    pub fn of_site(publisher: Publisher, home: String) -> Self {
+    /// Returns an announcer for a mobile host. Its signals name its home, whichever gateway of the site serves it.
+    pub fn of_mobile(publisher: Publisher, home: String) -> Self {
         Self {
-            site: Some(SiteHop::default()),
+            site: Some(SiteHop::new(home.clone())),
             ..Self::new(publisher, std::iter::once(home))
         }
     }

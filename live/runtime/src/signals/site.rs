@@ -1,29 +1,32 @@
-//! The one hop of a mobile host in a site with several gateways.
+//! The one hop of a mobile host, which may be in a site with several gateways.
 
 use hosts::{Event, EventKind};
 use signals::Change;
 use units::Duration;
 
 /// State of the hop, from the events of all gateways. Those of gateways in reserve mean nothing for applications.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SiteHop {
     /// Name of the gateway that serves this host.
-    serving: Option<String>,
+    serving: String,
 }
 
 impl SiteHop {
+    /// Returns the hop to the home, which serves this host first.
+    pub(super) fn new(home: String) -> Self {
+        Self { serving: home }
+    }
+
     /// Returns the changes that an event means for the hop, in their order.
     pub(super) fn changes(&mut self, event: &Event) -> Vec<Change> {
         match event.kind {
             EventKind::MoveBegan => vec![Change::HandoffBegan],
             EventKind::NotAttached => vec![Change::HandoffEnded],
             EventKind::Attached { kept, .. } => {
-                self.serving = Some(event.peer.clone());
+                self.serving.clone_from(&event.peer);
                 attached(kept)
             }
-            _ if self.serving.as_ref() == Some(&event.peer) => {
-                event.kind.change().into_iter().collect()
-            }
+            _ if self.serving == event.peer => event.kind.change().into_iter().collect(),
             _ => Vec::new(),
         }
     }
@@ -47,7 +50,7 @@ mod tests {
 
     /// Returns the signals of these events, one each 10 ms.
     fn told(events: &[(&str, EventKind)]) -> Vec<Told> {
-        let mut site = SiteHop::default();
+        let mut site = SiteHop::new("home".into());
         let mut hop = Condition::new(Instant::ZERO, "home".into());
         let mut told = Vec::new();
         for (step, (peer, kind)) in (1..).zip(events) {
@@ -84,7 +87,7 @@ mod tests {
     fn a_move_is_a_hand_off_and_reserve_gateways_are_silent() {
         let events = [
             ("home", established()),
-            ("home", attached(false)),
+            ("home", attached(true)),
             ("west", established()),
             ("west", EventKind::FadeBegan),
             ("west", EventKind::MoveBegan),
@@ -95,7 +98,7 @@ mod tests {
         let within = Duration::ZERO;
         let told = told(&events);
         let expected = [
-            restored(false, 20),
+            restored(false, 10),
             Told::HandoffImpending { within },
             restored(true, 10),
         ];

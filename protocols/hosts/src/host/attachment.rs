@@ -143,8 +143,10 @@ impl Host {
                 report: attachment.report.clone(),
             };
             let content = proven_attachment(&self.peers[to].settings.public, &step);
-            let proof = self.prove(self.own_home(), &content);
-            self.send_site_message(now, to, &SiteMessage::Attach(step, proof));
+            let home = self.own_home();
+            let proof = self.prove(home, &content);
+            let home = home.map(|home| self.key_of(home)).unwrap_or_default();
+            self.send_site_message(now, to, &SiteMessage::Attach(step, proof, home));
         }
     }
 
@@ -198,12 +200,13 @@ impl Host {
         }
         self.link(now, index);
         self.takes_over(now, index);
-        let kept = packets.is_some();
+        let kept = former == index || packets.is_some();
         for packet in packets.unwrap_or_default() {
             self.route(now, packet);
         }
         let lasted = now.since(attachment.since);
         self.announce(index, EventKind::Attached { lasted, kept });
+        self.catch_up(now);
     }
 
     /// Ends the session with a gateway: the next one begins anew.

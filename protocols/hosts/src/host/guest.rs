@@ -123,4 +123,19 @@ impl Host {
             self.send_site_message(now, home, message);
         }
     }
+
+    /// Asks the guests of a gateway that has ended, or that will have nothing to do with this one any more, to have
+    /// others serve them: nothing of theirs goes on from here.
+    pub(super) fn home_has_left(&mut self, now: Instant, home: usize) {
+        if !self.is_gateway(home) {
+            return;
+        }
+        let is_its = |index: &usize| self.home_of(*index) == Some(home);
+        let guests = self.peers.indices().into_iter().filter(is_its);
+        for index in guests.collect::<Vec<_>>() {
+            if self.guest(index).is_some_and(|guest| guest.service.is_here) {
+                self.send_site_message(now, index, &SiteMessage::Drain);
+            }
+        }
+    }
 }

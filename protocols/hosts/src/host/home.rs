@@ -4,7 +4,7 @@ use association::Report;
 use units::Instant;
 
 use super::Host;
-use crate::site::{SiteMessage, Step, Yielded, proven_number};
+use crate::site::{Member, SiteMessage, Step, Yielded, proven_number};
 
 impl Host {
     /// Has a mobile host that belongs here served by the gateway `to` from now on, or by this one, by this attachment.
@@ -146,5 +146,14 @@ impl Host {
             self.send_to_member(now, index, packet);
         }
         self.answer_attachment(now, index);
+    }
+
+    /// Has no mobile host served by a gateway any more that is removed.
+    pub(super) fn leave_place(&mut self, gateway: usize) {
+        for (_, peer) in self.peers.iter_mut() {
+            if let Member::Home(home) = &mut peer.site.member {
+                home.leave(gateway);
+            }
+        }
     }
 }

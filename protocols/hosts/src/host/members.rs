@@ -31,8 +31,24 @@ pub enum AdmitError {
 }
 
 impl Host {
+    /// Adds a peer of the configuration, or replaces the settings of the peer that has its key.
+    pub(crate) fn admit_configured(
+        &mut self,
+        now: Instant,
+        settings: crate::Peer,
+        scope: Option<Scope>,
+    ) {
+        let public = settings.public;
+        self.make_way(now, &settings.prefixes);
+        self.admit(now, settings, scope);
+        if let Some(index) = self.index_with(&public) {
+            self.peers[index].site.teller = None;
+            self.list(now, index);
+        }
+    }
+
     /// Adds a peer, or replaces the settings of the peer that has its key; announces the result.
-    pub(crate) fn admit(&mut self, now: Instant, settings: crate::Peer, scope: Option<Scope>) {
+    pub(super) fn admit(&mut self, now: Instant, settings: crate::Peer, scope: Option<Scope>) {
         let name = settings.name.clone();
         let admitted = match self.index_with(&settings.public) {
             None => self.add(now, settings, scope).map(|()| EventKind::Admitted),
@@ -70,8 +86,8 @@ impl Host {
             return Err(AdmitError::NoSplit);
         }
         let own = match self.role {
-            Role::Mobile => 0,
-            Role::Gateway => terms::of_gateways(),
+            Role::Mobile => terms::of_all(),
+            Role::Gateway => terms::of_all() | terms::of_gateways(),
         };
         let id = self.endpoint.add_peer(session::PeerConfig {
             public_key: settings.public,
@@ -208,7 +224,8 @@ impl Host {
     }
 
     /// Removes a peer and all that is kept for it, after a goodbye. Its connections are reset.
-    fn remove(&mut self, now: Instant, index: usize) {
+    pub(super) fn remove(&mut self, now: Instant, index: usize) {
+        self.unlist(now, index);
         let id = self.peers[index].id;
         // The peer is known, and only others are refused.
         let _ = self.endpoint.leave(now, id);

@@ -21,11 +21,9 @@ const SETTLING: Duration = Duration::from_secs(1);
 impl Host {
     /// Takes a part of a message about who serves a mobile host.
     pub(super) fn take_part(&mut self, now: Instant, index: usize, part: &[u8]) {
-        // Parts take memory, which hosts without a site need not have.
-        let parts = self
-            .peers
-            .are_of_site()
-            .then_some(&mut self.peers[index].site.parts);
+        // Parts take memory, which gateways without a site need not have.
+        let may_come = self.role == Role::Mobile || self.peers.are_of_site();
+        let parts = may_come.then_some(&mut self.peers[index].site.parts);
         let whole = parts.and_then(|parts| parts.take(part));
         let Some(message) = whole.and_then(|whole| SiteMessage::decode(&whole)) else {
             return;
@@ -38,12 +36,21 @@ impl Host {
                 self.attachment_is_behind(now, index, number);
             }
             (Role::Mobile, _, SiteMessage::Drain) => self.drained(now, index),
-            (Role::Gateway, Member::Home(_), SiteMessage::Attach(step, _)) => {
+            (Role::Mobile, _, SiteMessage::Portion(portion)) if self.may_tell(index) => {
+                self.is_told(now, index, portion);
+            }
+            (Role::Gateway, Member::Home(_), SiteMessage::Attach(step, ..)) => {
                 self.place(now, index, None, step);
             }
-            (Role::Gateway, Member::Guest(_), SiteMessage::Attach(step, proof)) => {
-                self.guest_attaches(now, index, step, proof);
+            (Role::Gateway, Member::Guest(_), SiteMessage::Attach(step, proof, home)) => {
+                if self.is_home_of(index, &home) {
+                    self.guest_attaches(now, index, step, proof);
+                }
             }
+            (Role::Gateway, Member::Gateway, SiteMessage::Portion(portion)) => {
+                self.is_told(now, index, portion);
+            }
+            (Role::Gateway, _, SiteMessage::Read(mark)) => self.has_read(now, index, mark),
             (Role::Gateway, Member::Gateway, message) => self.gateway_says(now, index, message),
             _ => {}
         }
@@ -60,7 +67,9 @@ impl Host {
             SiteMessage::Attach(..)
             | SiteMessage::Attached(_)
             | SiteMessage::Behind(..)
-            | SiteMessage::Drain => None,
+            | SiteMessage::Drain
+            | SiteMessage::Portion(_)
+            | SiteMessage::Read(_) => None,
         };
         let Some(index) = index else { return };
         let is_home = self.home_of(index) == Some(from);
@@ -97,11 +106,35 @@ impl Host {
         let is_right = self
             .endpoint
             .is_proof(self.peers[mobile].id, &content, proof);
-        if !is_right && !std::mem::replace(&mut self.peers[gateway].site.has_forged, true) {
+        if !is_right {
+            self.has_forged(gateway, mobile);
+        }
+        is_right
+    }
+
+    /// Announces that a gateway claims a mobile host without having been asked to, the first time.
+    fn has_forged(&mut self, gateway: usize, mobile: usize) {
+        if !std::mem::replace(&mut self.peers[gateway].site.has_forged, true) {
             let mobile = self.peers[mobile].settings.name.clone();
             self.announce(gateway, EventKind::ClaimedWithoutProof { mobile });
         }
-        is_right
+    }
+
+    /// Returns true if a mobile host names the home that its gateway has named, or if an operator has named that.
+    fn is_home_of(&mut self, mobile: usize, home: &Key) -> bool {
+        let teller = self.peers[mobile].site.teller;
+        match teller.filter(|teller| self.key_of(*teller) != *home) {
+            Some(teller) => {
+                self.has_forged(teller, mobile);
+                false
+            }
+            None => true,
+        }
+    }
+
+    /// Returns true if this mobile host believes what a gateway tells of others: it is its home.
+    fn may_tell(&self, index: usize) -> bool {
+        self.own_home().unwrap_or(self.mobile.gateway) == index
     }
 
     /// Returns true if the home of this mobile host has said this, or if it is from there.
@@ -316,5 +349,6 @@ impl Host {
             self.yield_due(now, index);
         }
         self.drain_due(now);
+        self.tell_due(now);
     }
 }

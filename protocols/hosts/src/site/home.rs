@@ -76,6 +76,17 @@ impl Home {
         due
     }
 
+    /// Ends what a gateway has to do with it that is none any more. Packets that wait for it are lost.
+    pub(crate) fn leave(&mut self, gateway: usize) {
+        if let Some(moving) = self.moving.take_if(|moving| moving.from == gateway) {
+            self.place = moving.to;
+        }
+        if let Some(moving) = self.moving.as_deref_mut() {
+            moving.to = moving.to.filter(|to| *to != gateway);
+        }
+        self.place = self.place.filter(|place| *place != gateway);
+    }
+
     /// Returns the move from this gateway, if there is one.
     pub(crate) fn move_from(&mut self, gateway: usize) -> Option<&mut Moving> {
         let moving = self.moving.as_deref_mut();

@@ -4,6 +4,8 @@ use association::Report;
 use serde::{Deserialize, Serialize};
 use session::{PROOF_BYTES, PublicKey};
 
+use super::{Mark, Portion};
+
 /// Public key of a mobile host, its name between gateways.
 pub(crate) type Key = [u8; 32];
 /// Proof of a mobile host for its home, or of the home for it: those between them could forge the message. It is zero
@@ -22,8 +24,8 @@ pub(crate) struct Step {
 /// A message about who serves a mobile host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SiteMessage {
-    /// A mobile host wants to be served by this gateway from now on.
-    Attach(Step, Proof),
+    /// A mobile host wants to be served by this gateway from now on. The last value is the key of its home.
+    Attach(Step, Proof, Key),
     /// The gateway serves the mobile host.
     Attached(Step),
     /// The number of the attachment is behind the latest one, which this is.
@@ -44,6 +46,10 @@ pub(crate) enum SiteMessage {
     },
     /// To a mobile host: another gateway is to serve it, as this one is about to end.
     Drain,
+    /// Changes of the sender's directory.
+    Portion(Portion),
+    /// What the sender has of the receiver's directory.
+    Read(Mark),
 }
 
 /// Numbers of segments that a gateway has sent to the home of a mobile host that it served.

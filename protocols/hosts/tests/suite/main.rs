@@ -6,6 +6,7 @@ mod causes;
 mod changes;
 mod conformance;
 mod detour;
+mod directory;
 mod faults;
 mod handoff;
 mod held_senders;

@@ -384,5 +384,5 @@ fn a_move_is_announced_with_what_it_keeps() {
         _ => None,
     });
     let told: Vec<_> = told.collect();
-    assert_eq!(told, ["lost", "began", "kept", "began", "lost"]);
+    assert_eq!(told, ["kept", "began", "kept", "began", "lost"]);
 }

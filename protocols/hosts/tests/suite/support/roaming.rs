@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hosts::{Config, EventKind, Host, Input, Membership, Output, Peer, Role, SitePart, SiteStatus};
+use hosts::{TcpMethod, TcpTerms};
 use machine::{Machine, RandomStream};
 use units::{BitRate, Bytes, Duration, Instant, Probability};
 use wire::address::HopAddress;
@@ -37,6 +38,8 @@ pub(crate) struct Setting {
     pub(crate) segments: usize,
     /// Time that a datagram waits at the hop at most; one that would wait longer is lost.
     pub(crate) queue: Duration,
+    /// True if only the home knows all others: these know it alone, and are told.
+    pub(crate) is_told: bool,
 }
 
 impl Default for Setting {
@@ -50,6 +53,7 @@ impl Default for Setting {
             window: 40,
             segments: 1,
             queue: Duration::MAX,
+            is_told: false,
         }
     }
 }
@@ -62,7 +66,8 @@ pub(crate) struct Network {
     free_at: BTreeMap<(usize, usize), Instant>,
     /// Datagrams on their way, by time and number.
     flying: BTreeMap<(Instant, u64), (usize, usize, PacketBuffer)>,
-    number: u64,
+    /// Number of datagrams that were sent.
+    pub(crate) number: u64,
     /// Pairs of hosts between which nothing comes through.
     pub(crate) cut: Vec<[usize; 2]>,
 }
@@ -134,7 +139,7 @@ fn address(host: usize) -> HopAddress {
     HopAddress::Udp(([10, 0, 0, host as u8], 5_000).into())
 }
 
-fn peer(of: usize, host: usize) -> Peer {
+pub(crate) fn peer(of: usize, host: usize) -> Peer {
     let (networks, site): (&[_], _) = match (of, host) {
         (MOBILE, HOME) => (&[("0.0.0.0", 0)], SitePart::Home),
         (MOBILE, _) => (&[("0.0.0.0", 0)], SitePart::Gateway),
@@ -151,15 +156,24 @@ fn peer(of: usize, host: usize) -> Peer {
             site,
             ..Membership::default()
         },
+        // The gateway chooses.
+        tcp: if of == MOBILE {
+            TcpTerms::Follow
+        } else {
+            TcpTerms::Choose(TcpMethod::Arq)
+        },
         ..build::peer(NAMES[host], networks)
     }
 }
 
-/// Returns a host whose first peer, the home or the mobile host, has this place if it is given.
-fn host(index: usize, seed: u64, first: Option<SitePart>) -> Host {
+/// Returns a host in this setting whose first peer, the home or the mobile host, has this place if it is given.
+fn host(index: usize, setting: &Setting, first: Option<SitePart>) -> Host {
+    let is_known = |other: &usize| !setting.is_told || index == HOME || *other == HOME;
     let others = (0..NAMES.len()).filter(|other| *other != index);
+    let others = others.filter(is_known);
     let mut peers: Vec<_> = others.map(|other| peer(index, other)).collect();
-    if let Some(site) = first {
+    let is_lone = setting.is_told && index == MOBILE;
+    if let Some(site) = first.or(is_lone.then_some(SitePart::Alone)) {
         peers[0].membership.site = site;
     }
     let role = if index == MOBILE {
@@ -168,12 +182,12 @@ fn host(index: usize, seed: u64, first: Option<SitePart>) -> Host {
         Role::Gateway
     };
     let config: Config = build::config(role, NAMES[index], peers);
-    build::host(config, build::entropy(seed, NAMES[index]))
+    build::host(config, build::entropy(setting.seed, NAMES[index]))
 }
 
 impl Roaming {
     pub(crate) fn new(setting: Setting) -> Self {
-        let hosts = (0..NAMES.len()).map(|index| host(index, setting.seed, None));
+        let hosts = (0..NAMES.len()).map(|index| host(index, &setting, None));
         let mut site = Self {
             hosts: hosts.collect(),
             now: Instant::ZERO,
@@ -205,22 +219,30 @@ impl Roaming {
 
     /// Has the mobile host begin a new life, with this clock.
     pub(crate) fn restart_mobile(&mut self, wall: u64) {
-        self.hosts[MOBILE] = host(MOBILE, self.network.setting.seed + 1, None);
-        self.input(MOBILE, Input::Wall(wall));
+        self.restart(MOBILE, wall, None);
     }
 
     /// Has the mobile host begin a new life in which it knows no home, as if the gateways made its proofs.
     pub(crate) fn without_proofs(&mut self) {
-        let seed = self.network.setting.seed + 1;
-        self.hosts[MOBILE] = host(MOBILE, seed, Some(SitePart::Gateway));
-        self.input(MOBILE, Input::Wall(WALL + 1_000_000_000));
+        self.restart(MOBILE, WALL + 1_000_000_000, Some(SitePart::Gateway));
     }
 
     /// Has a gateway begin a new life in which it takes itself for the home of the mobile host.
     pub(crate) fn usurp(&mut self, gateway: usize) {
-        let seed = self.network.setting.seed + 1;
-        self.hosts[gateway] = host(gateway, seed, Some(SitePart::Alone));
-        self.input(gateway, Input::Wall(WALL));
+        self.restart(gateway, WALL, Some(SitePart::Alone));
+    }
+
+    /// Has a host begin a new life.
+    pub(crate) fn restart(&mut self, which: usize, wall: u64, first: Option<SitePart>) {
+        self.network.setting.seed += 1;
+        self.hosts[which] = host(which, &self.network.setting, first);
+        self.input(which, Input::Wall(wall));
+    }
+
+    /// Returns the names of the peers of a host.
+    pub(crate) fn peers_of(&self, host: usize) -> Vec<String> {
+        let peers = self.hosts[host].status(self.now).peers.into_iter();
+        peers.map(|peer| peer.name).collect()
     }
 
     /// Returns the name of the gateway that serves the mobile host.

@@ -1,0 +1,358 @@
+//! Peers that gateways of a site tell each other and their mobile hosts of.
+//!
+//! What the configuration of a host says comes first. A gateway tells the others of the mobile hosts with their home
+//! there and of the gateways that its operator has named; so a gateway knows those, too, that a known one names.
+
+use std::net::IpAddr;
+
+use association::TcpMethod;
+use session::PublicKey;
+use units::Instant;
+use wire::address::HopAddress;
+
+use super::Host;
+use crate::peer::Peer;
+use crate::site::{Directory, Entry, Key, Mark, Member, Portion, SiteMessage};
+use crate::{
+    Caps, EventKind, Membership, ResolverTerms, Role, SitePart, SplitTerms, TcpTerms, terms,
+};
+
+/// Longest name of a peer that another gateway tells of, in bytes.
+const LONGEST_NAME: usize = 64;
+
+impl Host {
+    /// Puts a peer into the directories of this gateway that have it.
+    pub(super) fn list(&mut self, now: Instant, index: usize) {
+        let peer = &self.peers[index];
+        let (key, is_own) = (*peer.settings.public.bytes(), peer.site.teller.is_none());
+        let entry = (self.role == Role::Gateway)
+            .then(|| entry_of(peer))
+            .flatten();
+        let is_gateway = matches!(entry, Some(Entry::Gateway { .. }));
+        let of_gateways = entry.clone().filter(|_| is_own);
+        if self.directories.for_gateways.set(key, of_gateways) {
+            self.tell_all(now, true);
+        }
+        if self
+            .directories
+            .for_mobiles
+            .set(key, entry.filter(|_| is_gateway))
+        {
+            self.tell_all(now, false);
+        }
+    }
+
+    /// Takes a peer that is removed out of the directories, and forgets what it has told.
+    pub(super) fn unlist(&mut self, now: Instant, index: usize) {
+        let key = self.key_of(index);
+        if self.directories.for_gateways.set(key, None) {
+            self.tell_all(now, true);
+        }
+        if self.directories.for_mobiles.set(key, None) {
+            self.tell_all(now, false);
+        }
+        if !matches!(self.peers[index].site.member, Member::Gateway) {
+            return;
+        }
+        let told = |(told, peer): (usize, &Peer)| (peer.site.teller == Some(index)).then_some(told);
+        let all: Vec<_> = self.peers.iter().filter_map(told).collect();
+        for told in all {
+            // One of them may have been removed with a gateway among them.
+            if self.peers.get(told).is_some() {
+                self.forget(now, told);
+            }
+        }
+        self.leave_place(index);
+    }
+
+    /// Tells the other gateways, or the mobile hosts, what has changed.
+    fn tell_all(&mut self, now: Instant, gateways: bool) {
+        if !self.mobile.begun {
+            // Nobody has keys yet.
+            return;
+        }
+        let is_one = |peer: &Peer| matches!(peer.site.member, Member::Gateway) == gateways;
+        let readers = self.peers.iter().filter(|(_, peer)| is_one(peer));
+        for index in readers.map(|(index, _)| index).collect::<Vec<_>>() {
+            self.begin_to_tell(now, index);
+        }
+    }
+
+    /// Tells a peer with these features, which has new keys, what it does not know.
+    pub(super) fn begin_with_reader(&mut self, now: Instant, index: usize, features: u64) {
+        self.peers[index].site.reader.understands = terms::knows_sites(features);
+        self.begin_to_tell(now, index);
+    }
+
+    /// Tells a peer what it does not know of its directory.
+    fn begin_to_tell(&mut self, now: Instant, index: usize) {
+        let is_blank = self.directory_for(index).is_none_or(|its| its.is_blank());
+        let reader = &mut self.peers[index].site.reader;
+        if reader.understands && !is_blank {
+            let due = reader.begin(now);
+            self.agenda.directory.set(index, due);
+        }
+    }
+
+    /// Returns the directory of which a peer is told, if it is told of any.
+    fn directory_for(&mut self, index: usize) -> Option<&mut Directory> {
+        let peer = self
+            .peers
+            .get(index)
+            .filter(|_| self.role == Role::Gateway)?;
+        match &peer.site.member {
+            Member::Gateway => Some(&mut self.directories.for_gateways),
+            Member::Home(_) if entry_of(peer).is_some() => Some(&mut self.directories.for_mobiles),
+            Member::Home(_) | Member::Guest(_) => None,
+        }
+    }
+
+    /// Sends the portions that are due.
+    pub(super) fn tell_due(&mut self, now: Instant) {
+        let wall = self.endpoint.wall_clock(now);
+        while let Some(index) = self.agenda.directory.pop_due(now) {
+            let is_there = |peer: &Peer| peer.presence.keys_age(now).is_some();
+            if !self.peers.get(index).is_some_and(is_there) {
+                // It is told once it has keys.
+                continue;
+            }
+            let mark = self.peers[index].site.reader.mark;
+            let portion = self.directory_for(index).map(|its| its.portion(wall, mark));
+            if let Some(portion) = portion {
+                let again = self.peers[index].site.reader.repeats_at(now);
+                self.agenda.directory.set(index, again);
+                self.send_site_message(now, index, &SiteMessage::Portion(portion));
+            }
+        }
+    }
+
+    /// A peer has told what it has of its directory.
+    pub(super) fn has_read(&mut self, now: Instant, index: usize, mark: Mark) {
+        let is_all = self
+            .directory_for(index)
+            .is_none_or(|its| its.is_read(mark));
+        let reader = &mut self.peers[index].site.reader;
+        let is_news = reader.mark != mark;
+        reader.mark = mark;
+        if is_all {
+            self.agenda.directory.clear(index);
+        } else if is_news {
+            self.begin_to_tell(now, index);
+        }
+    }
+
+    /// Takes what a gateway tells of its peers.
+    pub(super) fn is_told(&mut self, now: Instant, teller: usize, portion: Portion) {
+        let replica = &mut self.peers[teller].site.replica;
+        let changes = replica.take(portion);
+        let mark = replica.mark();
+        for (key, entry) in changes {
+            match entry {
+                Some(entry) => self.hear_of(now, teller, &key, entry),
+                None => self.hear_no_more_of(now, teller, &key),
+            }
+            // A gateway that it has named may have named it, and was forgotten.
+            if self.peers.get(teller).is_none() {
+                return;
+            }
+        }
+        self.send_site_message(now, teller, &SiteMessage::Read(mark));
+    }
+
+    /// Adds or changes a peer that another gateway has told of.
+    fn hear_of(&mut self, now: Instant, teller: usize, key: &Key, entry: Entry) {
+        let known = self.index_with(&PublicKey::from_bytes(*key));
+        let is_from_another = |index: usize| self.peers[index].site.teller != Some(teller);
+        if known.is_some_and(is_from_another) {
+            return;
+        }
+        let Some(settings) = self.settings_of(teller, key, entry) else {
+            return;
+        };
+        let is_present =
+            |index: usize| self.peers[index].settings == settings || self.is_in_use(index);
+        if known.is_some_and(is_present) {
+            return;
+        }
+        let public = settings.public;
+        let is_welcome = match known {
+            Some(_) => true,
+            // One that was revoked here stays away, whoever tells of it.
+            None => public != self.endpoint.public_key() && !self.endpoint.declines(&public),
+        };
+        if !is_welcome || !self.has_way_for(&settings, known) {
+            return;
+        }
+        self.admit(now, settings, None);
+        if let Some(index) = self.index_with(&public) {
+            self.peers[index].site.teller = Some(teller);
+            self.list(now, index);
+            if self.role == Role::Mobile {
+                self.joins_site(now, teller);
+            }
+        }
+    }
+
+    /// Returns true if no other mobile host has inner addresses of this one, whose index may be known.
+    fn has_way_for(&self, settings: &crate::Peer, known: Option<usize>) -> bool {
+        let networks = settings.prefixes.iter();
+        let mut owners =
+            networks.flat_map(|(network, length)| self.routes.overlapping(*network, *length));
+        self.role == Role::Mobile || owners.all(|owner| Some(owner) == known)
+    }
+
+    /// Removes a peer of which a gateway tells no more, unless another one does.
+    fn hear_no_more_of(&mut self, now: Instant, teller: usize, key: &Key) {
+        let Some(index) = self.index_with(&PublicKey::from_bytes(*key)) else {
+            return;
+        };
+        if self.peers[index].site.teller != Some(teller) {
+            return;
+        }
+        let names_it = |(other, peer): (usize, &Peer)| {
+            let entry = peer.site.replica.get(key);
+            let names = other != teller && matches!(entry, Some(Entry::Gateway { .. }));
+            names.then_some(other)
+        };
+        let other = self.peers.iter().find_map(names_it);
+        match other.filter(|_| self.is_gateway(index)) {
+            Some(other) => self.peers[index].site.teller = Some(other),
+            None => self.forget(now, index),
+        }
+    }
+
+    /// Removes a peer of which nobody tells any more, unless it is in use.
+    fn forget(&mut self, now: Instant, index: usize) {
+        if !self.is_in_use(index) {
+            self.announce(index, EventKind::Revoked);
+            self.remove(now, index);
+        }
+    }
+
+    /// Returns true if a gateway serves this mobile host, or is asked to: it stays as it is until that has moved.
+    fn is_in_use(&self, index: usize) -> bool {
+        let asked = self.mobile.attachment.as_ref();
+        let is_it = self.mobile.gateway == index || asked.is_some_and(|asked| asked.to == index);
+        self.role == Role::Mobile && is_it
+    }
+
+    /// Does what was told of gateways while they were in use.
+    pub(super) fn catch_up(&mut self, now: Instant) {
+        let told = |(index, peer): (usize, &Peer)| Some((index, peer.site.teller?));
+        let told: Vec<_> = self.peers.iter().filter_map(told).collect();
+        for (index, teller) in told {
+            let key = self.key_of(index);
+            match self.peers[teller].site.replica.get(&key).cloned() {
+                Some(entry) => self.hear_of(now, teller, &key, entry),
+                None => self.forget(now, index),
+            }
+        }
+    }
+
+    /// Returns the settings of a peer that a gateway has told of; `None` if it may not tell that.
+    fn settings_of(&self, teller: usize, key: &Key, entry: Entry) -> Option<crate::Peer> {
+        let from = &self.peers[teller].settings;
+        let is_sound = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let name = entry.name();
+        if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(is_sound) {
+            return None;
+        }
+        let mut settings = crate::Peer {
+            name: name.into(),
+            public: PublicKey::from_bytes(*key),
+            preshared: None,
+            endpoint: None,
+            tls_port: None,
+            prefixes: Vec::new(),
+            tcp: TcpTerms::Choose(TcpMethod::Arq),
+            split: SplitTerms::Never,
+            resolver: ResolverTerms::Silent,
+            caps: Caps::default(),
+            membership: Membership::default(),
+            weight: 1,
+        };
+        match entry {
+            Entry::Gateway { at, .. } => {
+                settings.endpoint = Some(HopAddress::Udp(at));
+                settings.membership.site = SitePart::Gateway;
+                if self.role == Role::Mobile {
+                    settings.prefixes = from.prefixes.clone();
+                }
+            }
+            Entry::Mobile {
+                prefixes,
+                new_flows,
+                packets,
+                ..
+            } => {
+                let is_sound = |(address, length): &(IpAddr, u8)| {
+                    (1..=if address.is_ipv4() { 32 } else { 128 }).contains(length)
+                };
+                if self.role == Role::Mobile || !prefixes.iter().all(is_sound) {
+                    return None;
+                }
+                settings.name = format!("{}@{}", settings.name, from.name);
+                settings.membership.site = SitePart::Guest(from.public);
+                settings.prefixes = prefixes;
+                (settings.caps.new_flows, settings.caps.packets) = (new_flows, packets);
+            }
+        }
+        Some(settings)
+    }
+
+    /// Makes way for the inner addresses of a peer of the configuration: who was told to have them is forgotten.
+    pub(super) fn make_way(&mut self, now: Instant, prefixes: &[(IpAddr, u8)]) {
+        if self.role != Role::Gateway {
+            return;
+        }
+        for (network, length) in prefixes {
+            while let Some(index) = self.told_within(*network, *length) {
+                self.forget(now, index);
+            }
+        }
+    }
+
+    /// Returns a peer that another gateway has told of, with an address in this network.
+    fn told_within(&self, network: IpAddr, length: u8) -> Option<usize> {
+        let mut owners = self.routes.overlapping(network, length);
+        owners.find(|index| self.peers[*index].site.teller.is_some())
+    }
+
+    /// This mobile host has learnt that its gateway is its home in a site with others.
+    fn joins_site(&mut self, now: Instant, home: usize) {
+        let peer = &mut self.peers[home];
+        if peer.settings.membership.site == SitePart::Home {
+            return;
+        }
+        peer.settings.membership.site = SitePart::Home;
+        peer.site.member = Member::Gateway;
+        // The home may take it to be elsewhere, from an earlier life.
+        self.gateway_established(now, home, true);
+    }
+}
+
+/// Returns the entry of a peer in a directory; `None` if it is in none, as it cannot be served elsewhere.
+fn entry_of(peer: &Peer) -> Option<Entry> {
+    let settings = &peer.settings;
+    let name = || settings.name.clone();
+    if settings.preshared.is_some() {
+        // A secret of two hosts alone.
+        return None;
+    }
+    match (settings.membership.site, settings.endpoint) {
+        (SitePart::Gateway, Some(HopAddress::Udp(at))) => Some(Entry::Gateway { name: name(), at }),
+        (SitePart::Alone, _) => {
+            let is_by_packets = settings.tcp == TcpTerms::Choose(TcpMethod::Arq)
+                && settings.split == SplitTerms::Never
+                && peer.streams.scope.is_none();
+            // One that is invited has no addresses yet.
+            (is_by_packets && !settings.prefixes.is_empty()).then(|| Entry::Mobile {
+                name: name(),
+                prefixes: settings.prefixes.clone(),
+                new_flows: settings.caps.new_flows,
+                packets: settings.caps.packets,
+            })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,152 @@
+//! What the sessions with peers report: keys that are made, renewed or lost.
+
+use planted::Bug;
+use session::Route;
+use units::Instant;
+use wire::address::HopAddress;
+
+use super::Host;
+use crate::{EventKind, Role, terms};
+
+impl Host {
+    /// Carries out the outputs of the sessions.
+    pub(crate) fn follow_sessions(&mut self, now: Instant, from: Option<HopAddress>) {
+        while let Some(output) = self.endpoint.poll_output() {
+            match output {
+                session::Output::Transmit {
+                    peer,
+                    route,
+                    datagram,
+                } => {
+                    let whose = self.peers.index_of(peer);
+                    let to = match route {
+                        Route::Reply => from,
+                        Route::Peer => whose.and_then(|index| self.peers[index].endpoint),
+                        Route::Anywhere => whose.and_then(|index| self.sought(index)),
+                    };
+                    let index = whose.filter(|_| route != Route::Reply);
+                    self.tap_session(whose, to, &datagram);
+                    self.transmit(now, index, to, &datagram);
+                }
+                session::Output::Event(event) => self.session_changed(now, &event, from),
+            }
+        }
+    }
+
+    fn session_changed(&mut self, now: Instant, event: &session::Event, from: Option<HopAddress>) {
+        let (id, kind, features) = match *event {
+            session::Event::Established {
+                peer,
+                peer_features,
+                begins_anew: fresh,
+                ..
+            } => (peer, EventKind::Established { fresh }, peer_features),
+            session::Event::KeyShared { peer } => (peer, EventKind::KeyShared, 0),
+            session::Event::FormerKeyUsed { peer } => (peer, EventKind::FormerKeyUsed, 0),
+            session::Event::StampRefused { peer, behind } => {
+                (peer, EventKind::StampRefused { behind }, 0)
+            }
+            session::Event::Left { peer } => (peer, EventKind::Left, 0),
+            session::Event::Expired { peer } => (peer, EventKind::Expired, 0),
+            session::Event::Declined { peer, .. } | session::Event::OtherVersion { peer, .. } => {
+                return self.turned_away(now, peer, event);
+            }
+        };
+        let Some(index) = self.peers.index_of(id) else {
+            return;
+        };
+        let is_fresh = kind == (EventKind::Established { fresh: true });
+        let refused = is_fresh
+            .then(|| self.began_anew(now, index, features, from))
+            .flatten();
+        let peer = &mut self.peers[index];
+        match event {
+            session::Event::Established { .. } => {
+                peer.presence.established(now);
+                peer.signs.clues.reached();
+                peer.keys.knows_former = false;
+            }
+            session::Event::KeyShared { .. } => {
+                // Two hosts may go on for days; the log has it once.
+                if peer.signs.key_is_shared_from(now) {
+                    return;
+                }
+            }
+            session::Event::FormerKeyUsed { .. } => {
+                peer.keys.knows_former = true;
+                self.vouch(now, index);
+            }
+            session::Event::StampRefused { .. }
+            | session::Event::Declined { .. }
+            | session::Event::OtherVersion { .. } => {}
+            session::Event::Expired { .. } if planted::is(Bug::ExpiryIsTheEnd) => {
+                self.part(now, index);
+            }
+            session::Event::Expired { .. } => peer.presence.expired(now),
+            session::Event::Left { .. } => {
+                self.part(now, index);
+                self.home_has_left(now, index);
+            }
+        }
+        for kind in [Some(kind), refused].into_iter().flatten() {
+            self.announce(index, kind);
+        }
+        self.link(now, index);
+        if let session::Event::Established { .. } = event {
+            self.gateway_established(now, index, is_fresh);
+            if is_fresh {
+                self.begin_with_reader(now, index, features);
+            }
+            self.begin_inquiry(now, index, features);
+            self.claim_again(now);
+        }
+    }
+
+    /// Makes a new association with a peer that has these features; returns the event if it refused something.
+    fn began_anew(
+        &mut self,
+        now: Instant,
+        index: usize,
+        features: u64,
+        from: Option<HopAddress>,
+    ) -> Option<EventKind> {
+        self.mobile.is_answered = terms::answers_about_bindings(features);
+        let peer = &mut self.peers[index];
+        let method = peer.settings.tcp.agreed(features);
+        let profile = peer.settings.split.agreed(features);
+        let streams = self.bearer.streams.zip(profile);
+        let place = peer.endpoint.or(from);
+        let mut fresh = self.bearer.association(place, method, &peer.settings);
+        if let Some((maker, profile)) = streams {
+            let name = format!("{}/{}", peer.settings.name, peer.streams.life);
+            fresh = maker.equip(fresh, profile, &name);
+        }
+        // The next gateway of a mobile host that moves takes over what the present one knows.
+        let gateway = self.gateway_index().filter(|_| self.role == Role::Mobile);
+        let former = gateway.unwrap_or(index);
+        let fresh = fresh.after(&mut self.peers[former].association);
+        let peer = &mut self.peers[index];
+        peer.association = fresh;
+        peer.site.is_void = false;
+        if former == index {
+            peer.association.revive_connections(now);
+        }
+        if let Some(sharing) = &mut self.sharing {
+            // A silence of the former association ends here: none of its frames is acknowledged any more.
+            sharing.air.is_heard(now, index);
+        }
+        if let Some(leases) = &mut self.leases {
+            leases.end(index);
+        }
+        let refused = match peer.settings.tcp.refused(method) {
+            Some(chosen) => Some(EventKind::TcpRefused { chosen }),
+            None => peer
+                .settings
+                .split
+                .is_refused(profile)
+                .then_some(EventKind::StreamsRefused),
+        };
+        self.renew_streams(now, index, streams.map(|(_, profile)| profile));
+        refused
+    }
+}

@@ -1,0 +1,227 @@
+//! A site of which only the home knows all: the others are told.
+
+use hosts::{Decline, EventKind, Input, Peer, SitePart, TcpMethod, TcpTerms};
+use units::{Duration, Probability};
+
+use crate::support::build::{self, private_key};
+use crate::support::roaming::{HOME, NAMES, Roaming, Setting, peer};
+use crate::support::{MOBILE, WALL};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn told() -> Setting {
+    Setting {
+        is_told: true,
+        ..Setting::default()
+    }
+}
+
+/// Returns a site after the first second, in which all are told.
+fn begun(setting: Setting) -> Roaming {
+    let mut site = Roaming::new(setting);
+    site.run(SECOND, true);
+    assert_eq!(site.peers_of(MOBILE), ["home", "second", "third"]);
+    assert_eq!(site.peers_of(2), ["home", "mobile@home", "third"]);
+    assert_eq!(site.peers_of(3), ["home", "mobile@home", "second"]);
+    site
+}
+
+/// Returns another mobile host with its home at the gateway that admits it.
+fn resident(name: &str, address: &str) -> Peer {
+    Peer {
+        tcp: TcpTerms::Choose(TcpMethod::Arq),
+        ..build::peer(name, &[(address, 32)])
+    }
+}
+
+/// Returns true if the flow to the mobile host goes on, after losses.
+fn goes_on(site: &mut Roaming) -> bool {
+    let flow = &mut site.flows[0];
+    flow.sent = flow.came();
+    let came = flow.came();
+    site.run(SECOND, false);
+    site.flows[0].came() > came + 100
+}
+
+fn revoke(name: &str) -> Input {
+    Input::Revoke(private_key(name).public_key(), Decline::Revoked)
+}
+
+#[test]
+fn a_mobile_host_moves_between_gateways_that_only_its_home_knows() {
+    for percent in [0, 5] {
+        let mut site = begun(Setting {
+            loss: Probability::ratio(percent, 100),
+            ..told()
+        });
+        site.run(SECOND, false);
+        for to in [2, 3, HOME, 3] {
+            site.move_to(to);
+            site.run(SECOND, false);
+            assert_eq!(site.serving(), NAMES[to], "{:?}", site.events);
+        }
+        site.run(SECOND * 3, true);
+        for flow in &site.flows {
+            let is_whole = flow.received.in_order && flow.came() == flow.sent;
+            assert!(is_whole && flow.sent > 100, "{:?}", site.events);
+        }
+    }
+}
+
+/// The hop to its home goes on while a mobile host learns that there are other gateways.
+#[test]
+fn a_gateway_that_is_added_later_is_told_and_costs_nothing() {
+    let mut site = begun(told());
+    site.input(HOME, revoke("third"));
+    site.run(SECOND, false);
+    assert_eq!(site.peers_of(MOBILE), ["home", "second"]);
+    assert_eq!(site.peers_of(2), ["home", "mobile@home"]);
+    let admit = Input::Admit {
+        peer: Box::new(peer(HOME, 3)),
+        scope: None,
+    };
+    site.input(HOME, admit);
+    site.run(SECOND, false);
+    assert_eq!(site.peers_of(MOBILE), ["home", "second", "third"]);
+    assert_eq!(site.peers_of(2), ["home", "mobile@home", "third"]);
+    site.run(SECOND * 3, true);
+    for flow in &site.flows {
+        let is_whole = flow.received.in_order && flow.came() == flow.sent;
+        assert!(is_whole && flow.sent > 100, "{:?}", site.events);
+    }
+}
+
+#[test]
+fn a_mobile_host_that_its_home_revokes_is_known_nowhere() {
+    let mut site = begun(told());
+    site.move_to(2);
+    site.run(SECOND, false);
+    site.input(HOME, revoke("mobile"));
+    site.run(SECOND, false);
+    for gateway in [2, 3] {
+        assert!(!site.peers_of(gateway).contains(&"mobile@home".into()));
+    }
+    let came = site.flows[0].came();
+    site.run(SECOND * 2, false);
+    assert_eq!(site.flows[0].came(), came);
+}
+
+/// The mobile host that it serves goes on at another gateway.
+#[test]
+fn a_gateway_that_is_revoked_serves_nobody() {
+    let mut site = begun(told());
+    site.move_to(2);
+    site.run(SECOND, false);
+    site.input(HOME, revoke("second"));
+    site.run(SECOND * 8, false);
+    assert_ne!(site.serving(), "second", "{:?}", site.events);
+    assert!(goes_on(&mut site), "{:?}", site.events);
+    assert_eq!(site.peers_of(3), ["home", "mobile@home"]);
+    // It is told by its home, once that serves it.
+    site.move_to(HOME);
+    site.run(SECOND, true);
+    assert_eq!(site.peers_of(MOBILE), ["home", "third"]);
+}
+
+#[test]
+fn what_is_lost_is_told_again_and_what_changed_meanwhile_too() {
+    let mut site = Roaming::new(told());
+    site.network.cut = vec![[HOME, 2]];
+    site.run(SECOND * 5, false);
+    site.input(HOME, revoke("third"));
+    site.network.cut.clear();
+    site.run(SECOND * 20, true);
+    assert_eq!(site.peers_of(2), ["home", "mobile@home"]);
+    site.network.cut = vec![[HOME, 2]];
+    site.input(HOME, revoke("mobile"));
+    site.run(SECOND * 5, true);
+    assert_eq!(site.peers_of(2), ["home", "mobile@home"]);
+    site.network.cut.clear();
+    site.run(SECOND * 15, true);
+    assert_eq!(site.peers_of(2), ["home"]);
+}
+
+#[test]
+fn a_home_or_a_gateway_that_starts_again_tells_and_is_told_again() {
+    let mut site = begun(told());
+    site.restart(HOME, WALL + 5_000_000_000, None);
+    site.run(SECOND * 5, true);
+    site.restart(2, WALL + 5_000_000_000, None);
+    site.run(SECOND * 5, true);
+    assert_eq!(site.peers_of(2), ["home", "mobile@home", "third"]);
+    site.move_to(2);
+    site.run(SECOND * 2, false);
+    assert_eq!(site.serving(), "second", "{:?}", site.events);
+    // The mobile host begins again, knows its home alone, and is served by it.
+    site.restart(MOBILE, WALL + 20_000_000_000, None);
+    site.run(SECOND * 3, false);
+    assert_eq!(site.serving(), "home", "{:?}", site.events);
+    assert_eq!(site.peers_of(MOBILE), ["home", "second", "third"]);
+    assert!(goes_on(&mut site));
+}
+
+/// The configuration of a gateway comes before what others tell.
+#[test]
+fn inner_addresses_that_a_gateway_has_given_are_told_by_nobody() {
+    let mut site = begun(told());
+    let own = build::peer("own", &[("10.9.0.0", 24)]);
+    let admit = |peer| Input::Admit {
+        peer: Box::new(peer),
+        scope: None,
+    };
+    site.input(2, admit(own));
+    assert_eq!(site.peers_of(2), ["home", "third", "own"]);
+    // The home tells of another one that has an address of it.
+    site.input(HOME, admit(resident("late", "10.9.0.77")));
+    site.run(SECOND, true);
+    assert_eq!(site.peers_of(2), ["home", "third", "own"]);
+    assert!(site.peers_of(3).contains(&"late@home".into()));
+}
+
+/// The mobile host itself says which gateway is its home.
+#[test]
+fn a_gateway_that_tells_of_a_mobile_host_of_another_one_gets_nothing() {
+    let mut site = Roaming::new(told());
+    // The third one takes itself for the home, and is the first to tell the second.
+    site.network.cut = vec![[HOME, 2]];
+    let admit = |peer| Input::Admit {
+        peer: Box::new(peer),
+        scope: None,
+    };
+    site.input(3, admit(resident("mobile", "10.9.0.2")));
+    let mut third = peer(HOME, 3);
+    third.membership.site = SitePart::Gateway;
+    site.input(2, admit(third));
+    site.input(3, admit(peer(HOME, 2)));
+    site.run(SECOND, true);
+    assert!(site.peers_of(2).contains(&"mobile@third".into()));
+    site.network.cut.clear();
+    site.run(SECOND * 2, false);
+    site.move_to(2);
+    site.run(SECOND * 8, false);
+    assert_eq!(site.serving(), "home");
+    let is_named = |(_, host, kind): &(_, usize, EventKind)| {
+        *host == 2 && matches!(kind, EventKind::ClaimedWithoutProof { .. })
+    };
+    assert!(site.events.iter().any(is_named), "{:?}", site.events);
+}
+
+/// A site may have ten thousand mobile hosts; what each costs is the same for the last.
+#[test]
+fn many_mobile_hosts_are_told_in_portions() {
+    const MANY: u16 = 2_000;
+    let mut site = begun(told());
+    for number in 0..MANY {
+        let [high, low] = number.to_be_bytes();
+        let one = resident(&format!("m{number}"), &format!("10.10.{high}.{low}"));
+        let peer = Box::new(one);
+        site.input(HOME, Input::Admit { peer, scope: None });
+    }
+    // 8 KiB for each round trip between gateways.
+    site.run(SECOND, true);
+    let known = site.peers_of(2);
+    assert_eq!(known.len(), 3 + usize::from(MANY), "{:?}", known.last());
+    let messages = site.network.number;
+    site.run(SECOND * 30, true);
+    assert!(site.network.number < messages + 200, "it is silent then");
+}
