@@ -32,8 +32,6 @@ pub(crate) struct PeerDeadlines {
     pub(crate) ways: Deadlines<usize>,
     /// Time from which nothing is waited for any more before a mobile host goes on at another gateway.
     pub(crate) site: Deadlines<usize>,
-    /// Time when each peer is told of the changes of a directory.
-    pub(crate) directory: Deadlines<usize>,
     /// The drain of this gateway.
     pub(crate) drain: Drain,
     /// The present round of those that act.
@@ -45,8 +43,7 @@ pub(crate) struct PeerDeadlines {
 impl PeerDeadlines {
     /// Returns the time of the next step for the site.
     pub(crate) fn site_due(&self) -> Option<Instant> {
-        let steps = earlier(self.site.first(), self.directory.first());
-        earlier(steps, self.drain.due())
+        earlier(self.site.first(), self.drain.due())
     }
 
     /// Records the deadlines of a peer that is not busy.
@@ -84,7 +81,6 @@ impl PeerDeadlines {
             &mut self.answers,
             &mut self.ways,
             &mut self.site,
-            &mut self.directory,
         ] {
             deadlines.clear(index);
         }

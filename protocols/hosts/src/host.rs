@@ -46,7 +46,7 @@ use crate::peer::Bearer;
 use crate::peers::Peers;
 use crate::route::Routes;
 use crate::sharing::Sharing;
-use crate::site::{Cause, Directories};
+use crate::site::Cause;
 use crate::streams::StreamMaker;
 use crate::tap::Outputs;
 pub(crate) use claims::NextKey;
@@ -93,8 +93,6 @@ pub struct Host {
     pub(crate) outputs: Outputs,
     pub(crate) counts: Counts,
     pub(crate) mobile: MobileSide,
-    /// What it tells of its peers, in a site with several gateways.
-    pub(crate) directories: Directories,
 }
 
 /// Numbers for the status; see [`Status`](crate::Status).
@@ -149,7 +147,6 @@ impl Host {
                 keepalive: config.keepalive.then(Keepalive::new),
                 ..MobileSide::default()
             },
-            directories: Directories::default(),
         };
         for peer in config.peers {
             let name = peer.name.clone();
@@ -357,6 +354,7 @@ impl Machine for Host {
         let own = machine::earlier(own, self.agenda.challenges.first());
         let own = machine::earlier(own, self.agenda.ways.first());
         let own = machine::earlier(own, self.agenda.site_due());
+        let own = machine::earlier(own, self.peers.directories.due.first());
         let split = self.splitter.as_ref().and_then(Splitter::poll_timeout);
         let own = machine::earlier(own, split);
         let own = machine::earlier(own, self.agenda.answers.first());

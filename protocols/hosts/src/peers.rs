@@ -6,7 +6,7 @@ use std::ops::{Index, IndexMut};
 use session::PeerId;
 
 use crate::peer::Peer;
-use crate::site::SitePart;
+use crate::site::{Directories, SitePart};
 
 /// Peers by the number of their session. A number never belongs to another peer, so what is late concerns nobody.
 #[derive(Debug, Default)]
@@ -14,6 +14,8 @@ pub(crate) struct Peers {
     by_number: BTreeMap<usize, Box<Peer>>,
     /// True if any of them has been of a site with several gateways.
     are_of_site: bool,
+    /// What this host tells of them.
+    pub(crate) directories: Directories,
 }
 
 impl Peers {

@@ -13,6 +13,7 @@ mod message;
 mod parts;
 mod watch;
 
+use machine::Deadlines;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use session::PublicKey;
@@ -79,6 +80,8 @@ pub(crate) struct Directories {
     pub(crate) for_gateways: Directory,
     /// For its mobile hosts: all gateways.
     pub(crate) for_mobiles: Directory,
+    /// Time when each reader is told of changes.
+    pub(crate) due: Deadlines<usize>,
 }
 
 /// State of a peer in the site.

@@ -30,14 +30,11 @@ impl Host {
             .flatten();
         let is_gateway = matches!(entry, Some(Entry::Gateway { .. }));
         let of_gateways = entry.clone().filter(|_| is_own);
-        if self.directories.for_gateways.set(key, of_gateways) {
+        if self.peers.directories.for_gateways.set(key, of_gateways) {
             self.tell_all(now, true);
         }
-        if self
-            .directories
-            .for_mobiles
-            .set(key, entry.filter(|_| is_gateway))
-        {
+        let of_mobiles = entry.filter(|_| is_gateway);
+        if self.peers.directories.for_mobiles.set(key, of_mobiles) {
             self.tell_all(now, false);
         }
     }
@@ -45,10 +42,11 @@ impl Host {
     /// Takes a peer that is removed out of the directories, and forgets what it has told.
     pub(super) fn unlist(&mut self, now: Instant, index: usize) {
         let key = self.key_of(index);
-        if self.directories.for_gateways.set(key, None) {
+        self.peers.directories.due.clear(index);
+        if self.peers.directories.for_gateways.set(key, None) {
             self.tell_all(now, true);
         }
-        if self.directories.for_mobiles.set(key, None) {
+        if self.peers.directories.for_mobiles.set(key, None) {
             self.tell_all(now, false);
         }
         if !matches!(self.peers[index].site.member, Member::Gateway) {
@@ -90,7 +88,7 @@ impl Host {
         let reader = &mut self.peers[index].site.reader;
         if reader.understands && !is_blank {
             let due = reader.begin(now);
-            self.agenda.directory.set(index, due);
+            self.peers.directories.due.set(index, due);
         }
     }
 
@@ -101,8 +99,10 @@ impl Host {
             .get(index)
             .filter(|_| self.role == Role::Gateway)?;
         match &peer.site.member {
-            Member::Gateway => Some(&mut self.directories.for_gateways),
-            Member::Home(_) if entry_of(peer).is_some() => Some(&mut self.directories.for_mobiles),
+            Member::Gateway => Some(&mut self.peers.directories.for_gateways),
+            Member::Home(_) if entry_of(peer).is_some() => {
+                Some(&mut self.peers.directories.for_mobiles)
+            }
             Member::Home(_) | Member::Guest(_) => None,
         }
     }
@@ -110,7 +110,7 @@ impl Host {
     /// Sends the portions that are due.
     pub(super) fn tell_due(&mut self, now: Instant) {
         let wall = self.endpoint.wall_clock(now);
-        while let Some(index) = self.agenda.directory.pop_due(now) {
+        while let Some(index) = self.peers.directories.due.pop_due(now) {
             let is_there = |peer: &Peer| peer.presence.keys_age(now).is_some();
             if !self.peers.get(index).is_some_and(is_there) {
                 // It is told once it has keys.
@@ -120,7 +120,7 @@ impl Host {
             let portion = self.directory_for(index).map(|its| its.portion(wall, mark));
             if let Some(portion) = portion {
                 let again = self.peers[index].site.reader.repeats_at(now);
-                self.agenda.directory.set(index, again);
+                self.peers.directories.due.set(index, again);
                 self.send_site_message(now, index, &SiteMessage::Portion(portion));
             }
         }
@@ -135,7 +135,7 @@ impl Host {
         let is_news = reader.mark != mark;
         reader.mark = mark;
         if is_all {
-            self.agenda.directory.clear(index);
+            self.peers.directories.due.clear(index);
         } else if is_news {
             self.begin_to_tell(now, index);
         }

@@ -1,4 +1,4 @@
-//! What a gateway tells of its peers: its mobile hosts to the other gateways of its site, and these to its mobile hosts.
+//! What a gateway tells of its peers: the other gateways of its mobile hosts, and these of the gateways.
 //!
 //! Each change of a directory has a number. A reader gets the changes since the last one that it has, in portions, and
 //! the gateway repeats a portion until the reader has answered.
