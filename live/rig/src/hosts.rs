@@ -80,6 +80,12 @@ pub fn route(host: &Namespace, destination: &str, via: &str) -> Result<(), Failu
     on(host, || Ok(Netlink::open()?.add_route(&route)?))
 }
 
+/// Adds a route of a host: to `destination`, which is on the link itself.
+pub(crate) fn route_by_link(host: &Namespace, destination: &str, link: &str) -> Result<(), Failure> {
+    let route = Route::to(parse(destination)?).through(link);
+    on(host, || Ok(Netlink::open()?.add_route(&route)?))
+}
+
 /// Sets a kernel parameter of a host, such as `net/ipv4/ip_forward`.
 pub fn set(host: &Namespace, name: &str, value: &str) -> Result<(), Failure> {
     on(host, || Ok(sysctl::set(name, value).map(drop)?))

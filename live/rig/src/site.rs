@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::air::{Air, Link};
 use crate::daemons::{make_key, status};
 use crate::failure::Failure;
-use crate::hosts::{End, hosts, join, route};
+use crate::hosts::{End, hosts, join, route, route_by_link};
 use crate::process::{Process, wait};
 
 /// Names of the gateways; the first one is the home.
@@ -39,11 +39,14 @@ pub struct Site {
     _airs: Vec<Air>,
 }
 
-/// Returns the address of one gateway on the cable to another.
-fn on_cable(gateway: usize, to: usize) -> String {
-    let (low, high) = (gateway.min(to), gateway.max(to));
-    let host = if gateway == low { 1 } else { 2 };
-    format!("172.30.{}.{host}", low * 3 + high)
+/// Returns the address of a gateway on its cables to the others.
+fn on_cable(gateway: usize) -> String {
+    format!("172.30.0.{}", gateway + 1)
+}
+
+/// Returns the address of a gateway on its link to the mobile host.
+fn on_air(gateway: usize) -> String {
+    format!("10.1.{gateway}.1")
 }
 
 impl Site {
@@ -78,11 +81,12 @@ impl Site {
     fn connect(&self, gateway: usize, link: Option<&Path>) -> Result<Option<Air>, Failure> {
         let host = &self.gateways[gateway];
         for other in gateway + 1..GATEWAYS.len() {
-            let [near, far] = [(gateway, other), (other, gateway)]
-                .map(|(one, to)| format!("{}/24", on_cable(one, to)));
+            let [near, far] = [gateway, other].map(|one| format!("{}/32", on_cable(one)));
             let [there, here] = [gateway, other].map(|to| format!("to-{}", GATEWAYS[to]));
             let other = &self.gateways[other];
             join([End::new(host, &here, &near), End::new(other, &there, &far)])?;
+            route_by_link(host, &far, &here)?;
+            route_by_link(other, &near, &there)?;
         }
         let device = format!("air{gateway}");
         let [near, far] = [1, 2].map(|host| format!("10.1.{gateway}.{host}/24"));
@@ -119,30 +123,23 @@ impl Site {
                 "nat = false\n[tun]\naddresses = [\"10.7{}.0.1/24\"]\n",
                 own + 3
             );
-            for (other, key) in keys.iter().enumerate().filter(|(other, _)| *other != own) {
-                text += &section("[gateways]", other, key, &on_cable(other, own));
+            // The home knows all, and the others are told.
+            let known = |other: &usize| *other != own && (own == 0 || *other == 0);
+            for (other, key) in keys.iter().enumerate().filter(|(other, _)| known(other)) {
+                text += &section("[gateways]", other, key, &on_cable(other));
+                let _ = writeln!(text, "mobile_endpoint = \"{}:{PORT}\"", on_air(other));
             }
-            let home = if own == 0 {
-                String::new()
-            } else {
-                format!("home = \"{}\"\n", GATEWAYS[0])
-            };
-            let _ = write!(
-                text,
-                "[[peers]]\nname = \"{MOBILE}\"\npublic_key = \"{mobile}\"\naddresses = [\"{INSIDE}\"]\n{home}"
-            );
+            if own == 0 {
+                let _ = write!(
+                    text,
+                    "[[peers]]\nname = \"{MOBILE}\"\npublic_key = \"{mobile}\"\naddresses = [\"{INSIDE}\"]\n"
+                );
+            }
             self.write(name, &text)?;
         }
         let mut text = common(MOBILE) + "routes = [\"198.51.100.0/24\"]\n";
         let _ = write!(text, "[tun]\naddresses = [\"{INSIDE}/24\"]\n");
-        for (gateway, key) in keys.iter().enumerate() {
-            let kind = if gateway == 0 {
-                "gateway"
-            } else {
-                "[gateways]"
-            };
-            text += &section(kind, gateway, key, &format!("10.1.{gateway}.1"));
-        }
+        text += &section("gateway", 0, &keys[0], &on_air(0));
         self.write(MOBILE, &text)
     }
 
@@ -170,20 +167,22 @@ impl Site {
         let daemons = names
             .map(|name| self.start(name))
             .collect::<Result<_, _>>()?;
-        wait("the gateways are connected", PATIENCE, || {
-            GATEWAYS.iter().all(|name| self.knows_gateways(name))
-        })?;
         wait("the home serves", PATIENCE, || {
             self.serving() == GATEWAYS[0]
+        })?;
+        wait("all know each other", PATIENCE, || {
+            let mut names = GATEWAYS.into_iter().chain([MOBILE]);
+            names.all(|name| self.knows_all(name))
         })?;
         Ok(daemons)
     }
 
-    fn knows_gateways(&self, name: &str) -> bool {
+    /// Returns true if a daemon has been told of all hosts, and has keys with the other gateways if it is one itself.
+    fn knows_all(&self, name: &str) -> bool {
         let status = self.status(name);
-        let mut peers = status["host"]["peers"].as_array().into_iter().flatten();
-        !status.is_null()
-            && peers.all(|peer| peer["site"] != "gateway" || !peer["keys_age"].is_null())
+        let peers = status["host"]["peers"].as_array();
+        let is_there = |peer: &Value| peer["site"] != "gateway" || !peer["keys_age"].is_null();
+        peers.is_some_and(|peers| peers.len() == GATEWAYS.len() && peers.iter().all(is_there))
     }
 
     /// Returns the status of a host's daemon; null if it does not answer.

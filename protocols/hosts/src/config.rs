@@ -1,7 +1,7 @@
 //! The configuration of a host.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use session::{PresharedKey, PrivateKey, PublicKey};
 use units::{BitRate, Bytes};
@@ -105,6 +105,8 @@ pub struct Membership {
     pub may_claim: bool,
     /// Its place in the site of this host.
     pub site: SitePart,
+    /// Address at which mobile hosts reach it, a gateway of the site, if that is not its endpoint.
+    pub for_mobiles: Option<SocketAddr>,
 }
 
 impl Peer {

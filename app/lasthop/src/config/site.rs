@@ -25,6 +25,8 @@ pub(crate) struct SiteGateway {
     pub(crate) name: Spanned<Name>,
     public_key: Spanned<Key>,
     endpoint: Spanned<Remote>,
+    /// Its address for mobile hosts, if that is another one.
+    mobile_endpoint: Option<Spanned<Remote>>,
     pub(crate) preshared_key_file: Option<PathBuf>,
 }
 
@@ -41,12 +43,24 @@ impl SiteGateway {
 
     /// Returns its address for datagrams.
     pub(crate) fn address(&self, source: &Source) -> Result<HopAddress, Failure> {
-        let address = self.endpoint.get_ref().text().parse::<SocketAddr>();
-        address.map(HopAddress::Udp).map_err(|_| {
-            let what = "gateways of a site are known by their addresses; write one like '198.51.100.2:51830'";
-            source.wrong(Some(self.endpoint.span()), what)
-        })
+        address(&self.endpoint, source).map(HopAddress::Udp)
     }
+
+    /// Returns its address for mobile hosts, if that is another one.
+    pub(crate) fn mobile_address(&self, source: &Source) -> Result<Option<SocketAddr>, Failure> {
+        let endpoint = self.mobile_endpoint.as_ref();
+        endpoint
+            .map(|endpoint| address(endpoint, source))
+            .transpose()
+    }
+}
+
+fn address(endpoint: &Spanned<Remote>, source: &Source) -> Result<SocketAddr, Failure> {
+    endpoint.get_ref().text().parse().map_err(|_| {
+        let what =
+            "gateways of a site are known by their addresses; write one like '198.51.100.2:51830'";
+        source.wrong(Some(endpoint.span()), what)
+    })
 }
 
 /// Names and keys that belong to one host each.
@@ -61,6 +75,7 @@ impl<'a> Known<'a> {
     fn add(&mut self, gateways: &'a [SiteGateway], source: &Source) -> Result<(), Failure> {
         for gateway in gateways {
             gateway.address(source)?;
+            gateway.mobile_address(source)?;
             if !self.names.insert(gateway.name()) {
                 let what =
                     "there is a host of this name already; give each gateway a name of its own";

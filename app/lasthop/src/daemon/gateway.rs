@@ -178,6 +178,7 @@ pub(super) fn members(
                 site: config
                     .home_of(mobile)
                     .map_or(SitePart::Alone, SitePart::Guest),
+                for_mobiles: None,
             },
             ..peer
         };

@@ -46,6 +46,7 @@ pub(super) fn site_gateway(gateway: &SiteGateway, source: &Source) -> Result<hos
         tcp: TcpTerms::Choose(TcpMethod::Arq),
         membership: Membership {
             site: SitePart::Gateway,
+            for_mobiles: gateway.mobile_address(source)?,
             ..Membership::default()
         },
         ..peer(gateway.name(), gateway.key(), secret, source)?

@@ -28,13 +28,12 @@ impl Host {
         let entry = (self.role == Role::Gateway)
             .then(|| entry_of(peer))
             .flatten();
-        let is_gateway = matches!(entry, Some(Entry::Gateway { .. }));
-        let of_gateways = entry.clone().filter(|_| is_own);
-        if self.peers.directories.for_gateways.set(key, of_gateways) {
+        let for_gateways = entry.clone().filter(|_| is_own);
+        if self.peers.directories.for_gateways.set(key, for_gateways) {
             self.tell_all(now, true);
         }
-        let of_mobiles = entry.filter(|_| is_gateway);
-        if self.peers.directories.for_mobiles.set(key, of_mobiles) {
+        let for_mobiles = entry.and_then(Entry::for_mobiles);
+        if self.peers.directories.for_mobiles.set(key, for_mobiles) {
             self.tell_all(now, false);
         }
     }
@@ -272,7 +271,10 @@ impl Host {
             weight: 1,
         };
         match entry {
-            Entry::Gateway { at, .. } => {
+            Entry::Gateway {
+                at, for_mobiles, ..
+            } => {
+                settings.membership.for_mobiles = for_mobiles;
                 settings.endpoint = Some(HopAddress::Udp(at));
                 settings.membership.site = SitePart::Gateway;
                 if self.role == Role::Mobile {
@@ -340,7 +342,11 @@ fn entry_of(peer: &Peer) -> Option<Entry> {
         return None;
     }
     match (settings.membership.site, settings.endpoint) {
-        (SitePart::Gateway, Some(HopAddress::Udp(at))) => Some(Entry::Gateway { name: name(), at }),
+        (SitePart::Gateway, Some(HopAddress::Udp(at))) => Some(Entry::Gateway {
+            name: name(),
+            at,
+            for_mobiles: settings.membership.for_mobiles,
+        }),
         (SitePart::Alone, _) => {
             let is_by_packets = settings.tcp == TcpTerms::Choose(TcpMethod::Arq)
                 && settings.split == SplitTerms::Never

@@ -33,7 +33,12 @@ pub(crate) enum Entry {
         packets: Option<u32>,
     },
     /// A gateway of the site, with its address for datagrams.
-    Gateway { name: String, at: SocketAddr },
+    Gateway {
+        name: String,
+        at: SocketAddr,
+        /// Its address for mobile hosts, if that is another one.
+        for_mobiles: Option<SocketAddr>,
+    },
 }
 
 impl Entry {
@@ -41,6 +46,22 @@ impl Entry {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Mobile { name, .. } | Self::Gateway { name, .. } => name,
+        }
+    }
+
+    /// Returns the entry of a gateway for mobile hosts; these are told of nobody else.
+    pub(crate) fn for_mobiles(self) -> Option<Self> {
+        match self {
+            Self::Gateway {
+                name,
+                at,
+                for_mobiles,
+            } => Some(Self::Gateway {
+                name,
+                at: for_mobiles.unwrap_or(at),
+                for_mobiles: None,
+            }),
+            Self::Mobile { .. } => None,
         }
     }
 }
