@@ -15,8 +15,9 @@ use crate::coded_text::{self, CodedTextError};
 use crate::entropy::{Entropy, draw};
 use crate::key_text::{KEY_BYTES, KeyKind};
 use crate::keys::{PrivateKey, PublicKey};
+use crate::site_invitation;
 
-const PREFIX: &str = "lasthop-join1-";
+pub(crate) const PREFIX: &str = "lasthop-join1-";
 const VERSION: u8 = 1;
 const SECRET_BYTES: usize = 16;
 /// Domain of the derivation of keys.
@@ -24,8 +25,8 @@ const DOMAIN: &[u8] = b"lasthop invitation 1";
 /// Largest numbers of addresses and of endpoints, and length of an endpoint in bytes.
 const MOST: usize = 8;
 const LONGEST_ENDPOINT: usize = 255;
-/// Length of the longest line, in characters.
-const LONGEST: usize = PREFIX.len() + coded_text::symbols(4_096);
+/// Bytes of the longest content of a line.
+pub(crate) const LONGEST_CONTENT: usize = 4_096;
 
 /// An invitation of a new mobile host to a gateway. It holds a secret, so it has no `Debug`.
 #[derive(Clone, PartialEq, Eq)]
@@ -56,6 +57,12 @@ pub enum InvitationError {
         "this is a {0}, not a join line, which begins with {PREFIX}; copy what `lasthop invite` printed on the gateway"
     )]
     Key(KeyKind),
+    /// The line is for a gateway.
+    #[error(
+        "this line is for another gateway of a site; use it there with `lasthop gateway up --site LINE`. A line for a \
+         mobile host begins with {PREFIX}; `lasthop invite` makes one"
+    )]
+    OfGateway,
     /// A character is not in the alphabet.
     #[error(
         "symbol {position} after {PREFIX} is no digit and no letter of a join line; copy all of it again"
@@ -65,14 +72,14 @@ pub enum InvitationError {
         position: usize,
     },
     /// The checksum does not match.
-    #[error("the join line is mistyped or cut short: its checksum is wrong; copy all of it again")]
+    #[error("the line is mistyped or cut short: its checksum is wrong; copy all of it again")]
     Checksum,
     /// Another version made it.
-    #[error("the join line is of another version of lasthop; use the same version at both ends")]
+    #[error("the line is of another version of lasthop; use the same version at both ends")]
     OtherVersion,
     /// A value is out of range.
     #[error(
-        "the join line is damaged, although its checksum is right; make another one with `lasthop invite`"
+        "the line is damaged, although its checksum is right; make another one with `lasthop invite`"
     )]
     Malformed,
 }
@@ -108,7 +115,13 @@ impl Invitation {
 
     /// Returns `lasthop-join1-…`. Values beyond their limits are left out.
     pub fn to_text(&self) -> Zeroizing<String> {
-        let mut content = Zeroizing::new(Vec::with_capacity(4_096));
+        let mut content = Zeroizing::new(Vec::with_capacity(LONGEST_CONTENT));
+        self.append_to(&mut content);
+        coded_text::write(PREFIX, &content)
+    }
+
+    /// Adds its bytes to the content of a line.
+    pub(crate) fn append_to(&self, content: &mut Vec<u8>) {
         content.push(VERSION);
         content.extend_from_slice(self.gateway.bytes());
         content.extend_from_slice(&*self.secret);
@@ -138,7 +151,6 @@ impl Invitation {
         if let Some(port) = self.tls_port {
             content.extend_from_slice(&port.get().to_be_bytes());
         }
-        coded_text::write(PREFIX, &content)
     }
 
     /// Reads a line. Spaces around it are ignored.
@@ -146,21 +158,37 @@ impl Invitation {
         let text = text.trim();
         let symbols = text.strip_prefix(PREFIX).ok_or_else(|| {
             let kind = KeyKind::of(text);
-            kind.map_or(InvitationError::NoPrefix, InvitationError::Key)
+            let other = kind.map_or(InvitationError::NoPrefix, InvitationError::Key);
+            match text.starts_with(site_invitation::PREFIX) {
+                true => InvitationError::OfGateway,
+                false => other,
+            }
         })?;
-        if text.len() > LONGEST {
-            return Err(InvitationError::Checksum);
-        }
-        let content = coded_text::read(PREFIX, symbols).map_err(|error| match error {
-            CodedTextError::Symbol { position } => InvitationError::Symbol { position },
-            CodedTextError::Checksum => InvitationError::Checksum,
-        })?;
-        match content.first() {
-            Some(&VERSION) => Fields(&content[1..]).invitation(),
+        Self::of_content(&content_of(PREFIX, symbols)?)
+    }
+
+    /// Reads the content of a line.
+    pub(crate) fn of_content(content: &[u8]) -> Result<Self, InvitationError> {
+        match content.split_first() {
+            Some((&VERSION, fields)) => Fields(fields).invitation(),
             Some(_) => Err(InvitationError::OtherVersion),
             None => Err(InvitationError::Malformed),
         }
     }
+}
+
+/// Returns the bytes of the symbols after the prefix of a line.
+pub(crate) fn content_of(
+    prefix: &str,
+    symbols: &str,
+) -> Result<Zeroizing<Vec<u8>>, InvitationError> {
+    if symbols.len() > coded_text::symbols(LONGEST_CONTENT) {
+        return Err(InvitationError::Checksum);
+    }
+    coded_text::read(prefix, symbols).map_err(|error| match error {
+        CodedTextError::Symbol { position } => InvitationError::Symbol { position },
+        CodedTextError::Checksum => InvitationError::Checksum,
+    })
 }
 
 /// Shows what is no secret.

@@ -31,6 +31,7 @@ mod output;
 mod peer;
 mod proof;
 mod replay;
+mod site_invitation;
 mod token;
 mod transport;
 mod version;
@@ -52,3 +53,4 @@ pub use output::{
 };
 pub use peer::Role;
 pub use proof::PROOF_BYTES;
+pub use site_invitation::{SiteInvitation, SiteInvitationError};

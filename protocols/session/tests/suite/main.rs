@@ -11,6 +11,7 @@ mod invitations;
 mod keys;
 mod pair;
 mod proof;
+mod site_invitations;
 mod stamps;
 mod successor;
 mod three;
