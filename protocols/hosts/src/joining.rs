@@ -5,6 +5,9 @@
 //! that, and ends the first session with a goodbye. Then the second session, under the new key, shows that the gateway
 //! knows it. Each message may be lost: claims are repeated, and the second session is tried after a while even without
 //! a goodbye.
+//!
+//! A new gateway of a site joins in the same way. Of two gateways the one with the lower key begins handshakes, so if
+//! that is the other one, there is no second session, and the end of the first one is the sign that the claim is stored.
 
 use std::collections::VecDeque;
 
@@ -48,7 +51,7 @@ pub enum JoiningOutput {
     OtherVersion(bool),
 }
 
-/// A mobile host that joins its gateway.
+/// A mobile host that joins its gateway, or a gateway that joins a site.
 pub struct Joining {
     invited: Session,
     own: Session,
@@ -63,6 +66,10 @@ pub struct Joining {
     declined: Option<(Instant, Decline)>,
     /// True if a claim was sent.
     has_claimed: bool,
+    /// True if the gateway begins handshakes under the new key, so that this host cannot.
+    is_responder: bool,
+    /// True if an earlier run may have claimed the new key.
+    has_tried: bool,
     is_over: bool,
     outputs: VecDeque<JoiningOutput>,
 }
@@ -116,9 +123,21 @@ impl Joining {
             own_at: None,
             declined: None,
             has_claimed: false,
+            is_responder: false,
+            has_tried: false,
             is_over: false,
             outputs: VecDeque::new(),
         })
+    }
+
+    /// Returns one that joins a site as a gateway. `has_tried` says whether an earlier run may have claimed its key.
+    #[must_use]
+    pub fn as_gateway(self, gateway: PublicKey, has_tried: bool) -> Self {
+        Self {
+            is_responder: gateway.bytes() < self.own_key.bytes(),
+            has_tried,
+            ..self
+        }
     }
 
     fn begin(&mut self, now: Instant, wall: u64) {
@@ -141,7 +160,7 @@ impl Joining {
             }
             Received::Goodbye(_) => {
                 self.claim_at = None;
-                self.own_at = Some(now);
+                self.try_own(now);
                 return;
             }
             Received::Handshake(_) => {
@@ -203,9 +222,19 @@ impl Joining {
             return;
         }
         self.claim_at = None;
-        self.own_at = Some(now);
         if !self.has_claimed {
             self.declined = Some((now + PATIENCE, reason));
+        }
+        self.try_own(now);
+    }
+
+    /// Goes on with the new key, which the gateway knows now.
+    fn try_own(&mut self, now: Instant) {
+        match self.places[..] {
+            [at] if self.is_responder && (self.has_claimed || self.has_tried) => {
+                self.end(now, JoiningOutput::Joined(at));
+            }
+            _ => self.own_at = Some(now),
         }
     }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use hosts::{
     ClaimRefusal, Decline, EventKind, Host, Input, Joining, JoiningInput, JoiningOutput,
-    Membership, Output, Peer, Role,
+    Membership, Output, Peer, Role, SitePart,
 };
 use machine::{Machine, RandomStream, conformance};
 use session::{Invitation, PublicKey};
@@ -33,10 +33,15 @@ fn invitation() -> Invitation {
 }
 
 fn joining(seed: u64, invitation: &Invitation) -> Joining {
+    joining_as(seed, invitation, "tablet")
+}
+
+/// Returns one whose own key is that of `owner`.
+fn joining_as(seed: u64, invitation: &Invitation, owner: &str) -> Joining {
     let entropy = ["first", "second"].map(|name| build::entropy(seed, name));
     // The gateway is at the second of the addresses.
     let places = vec![place("192.0.2.9:51830"), place("10.0.0.1:5000")];
-    Joining::new(invitation, build::private_key("tablet"), places, entropy).expect("it may join")
+    Joining::new(invitation, build::private_key(owner), places, entropy).expect("it may join")
 }
 
 /// Result of the driver's attempt to store a key.
@@ -60,6 +65,8 @@ struct Net {
     /// In percent.
     lost: u64,
     store: Store,
+    /// Place of the new host in the site.
+    site: SitePart,
     /// Claims that the driver got.
     claims: Vec<(PublicKey, PublicKey)>,
     results: Vec<JoiningOutput>,
@@ -85,6 +92,7 @@ impl Net {
             random: RandomStream::named(seed, "path"),
             lost,
             store,
+            site: SitePart::Alone,
             claims: Vec::new(),
             results: Vec::new(),
             events: Vec::new(),
@@ -94,6 +102,17 @@ impl Net {
             .handle_input(Instant::ZERO, JoiningInput::Begin(WALL));
         net.drain();
         net
+    }
+
+    /// Has a gateway with this key join in place of a mobile host.
+    fn of_gateway(&mut self, seed: u64, owner: &str, has_tried: bool) {
+        let (invitation, now) = (invitation(), self.clock.now);
+        let gateway = invitation.gateway;
+        self.site = SitePart::Gateway;
+        self.joining = joining_as(seed, &invitation, owner).as_gateway(gateway, has_tried);
+        let wall = WALL + now.as_nanos();
+        self.joining.handle_input(now, JoiningInput::Begin(wall));
+        self.drain();
     }
 
     fn drain(&mut self) {
@@ -138,6 +157,10 @@ impl Net {
         }
         let peer = Peer {
             public: key,
+            membership: Membership {
+                site: self.site,
+                ..Membership::default()
+            },
             ..build::peer("tablet", &[("10.9.0.2", 32)])
         };
         self.gateway
@@ -212,6 +235,50 @@ fn losses_delay_it_only() {
             "seed {seed}"
         );
         assert_eq!(net.claims.len(), 1, "seed {seed}: one claim is stored");
+    }
+}
+
+/// Returns owners of a lower and of a higher key than the gateway's.
+fn owners() -> [String; 2] {
+    let gateway = build::private_key("gateway").public_key();
+    let owner = |is_lower: bool| {
+        let mut names = (0..64).map(|number| format!("west{number}"));
+        let fits = |name: &String| {
+            let key = build::private_key(name).public_key();
+            (key.bytes() < gateway.bytes()) == is_lower
+        };
+        names.find(fits).expect("a key")
+    };
+    [owner(true), owner(false)]
+}
+
+/// Whichever of both begins handshakes from then on, and if half of all datagrams are lost.
+#[test]
+fn a_gateway_joins_a_site() {
+    let at = place("10.0.0.1:5000");
+    for (seed, lost) in [(1, 0)].into_iter().chain((0..20).map(|seed| (seed, 50))) {
+        for owner in owners() {
+            let mut net = Net::new(seed, 100, Store::Works);
+            net.lost = lost;
+            net.of_gateway(seed, &owner, false);
+            net.run();
+            let joined = Some(&JoiningOutput::Joined(at));
+            assert_eq!(net.results.last(), joined, "{owner}, seed {seed}");
+            assert_eq!(net.claims.len(), 1, "{owner}, seed {seed}");
+            if lost == 0 {
+                // An interrupted run is repeated.
+                net.of_gateway(seed, &owner, true);
+                net.results.clear();
+                net.run();
+                assert_eq!(net.results.last(), joined, "{owner}, again");
+            }
+            // Another gateway has the line, too.
+            net.of_gateway(seed, "another", false);
+            net.results.clear();
+            net.run();
+            let declined = JoiningOutput::Declined(Decline::Replaced);
+            assert_eq!(net.results.last(), Some(&declined), "{owner}, seed {seed}");
+        }
     }
 }
 
