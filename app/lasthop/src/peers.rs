@@ -1,4 +1,4 @@
-//! `lasthop peers`, `revoke` and `rename`: the mobile hosts of a gateway.
+//! `lasthop peers`, `revoke` and `rename`: the mobile hosts of a gateway, and the other gateways of its site.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,12 @@ use runtime::control::ask_status;
 use serde_json::{Value, json};
 
 use crate::config::Source;
-use crate::config::gateway::Mobile;
+use crate::config::entry::{Entry, Kind};
 use crate::daemon::unix_seconds;
 use crate::failure::Failure;
 use crate::invite::{configuration, notify};
 use crate::lifetime;
-use crate::state::{Mobiles, STATE, State};
+use crate::state::{Members, STATE, State};
 use crate::status::ENDING;
 
 /// The gateway that is meant.
@@ -41,12 +41,12 @@ impl Gateway {
         Ok(path.exists().then_some(path))
     }
 
-    pub(crate) fn load(&self) -> Result<Mobiles, Failure> {
-        Mobiles::load(&configuration(self.config.as_deref(), &self.state)?)
+    pub(crate) fn load(&self) -> Result<Members, Failure> {
+        Members::load(&configuration(self.config.as_deref(), &self.state)?)
     }
 }
 
-/// List the mobile hosts of this gateway: their names, addresses and states.
+/// List the mobile hosts of this gateway, and the other gateways of its site: names, addresses and states.
 #[derive(Debug, Args)]
 pub(crate) struct PeersArguments {
     /// Print them as JSON
@@ -56,7 +56,8 @@ pub(crate) struct PeersArguments {
     gateway: Gateway,
 }
 
-/// Revoke a mobile host: it is a stranger from now on, and its open invitation is worth nothing. Others notice nothing.
+/// Revoke a mobile host, or a gateway of the site: it is a stranger from now on, and its open invitation is worth
+/// nothing. Others notice nothing.
 #[derive(Debug, Args)]
 pub(crate) struct RevokeArguments {
     /// Its name
@@ -65,7 +66,7 @@ pub(crate) struct RevokeArguments {
     gateway: Gateway,
 }
 
-/// Give a mobile host another name; it connects anew.
+/// Give a mobile host, or a gateway of the site, another name; it connects anew.
 #[derive(Debug, Args)]
 pub(crate) struct RenameArguments {
     /// Its name
@@ -76,19 +77,15 @@ pub(crate) struct RenameArguments {
     gateway: Gateway,
 }
 
-/// Prints the mobile hosts.
+/// Prints the hosts.
 pub(crate) fn list(arguments: &PeersArguments) -> Result<(), Failure> {
-    let mobiles = arguments.gateway.load()?;
-    let name = &mobiles.config.name.0;
-    let folder = mobiles.source.file(&mobiles.config.state_dir);
+    let members = arguments.gateway.load()?;
+    let name = &members.config.name.0;
+    let folder = members.source.file(&members.config.state_dir);
     let status = ask_status::<Value>(&folder.join(format!("{name}.{ENDING}")));
     let status = status.unwrap_or_default();
-    let rows: Vec<_> = mobiles
-        .config
-        .peers
-        .iter()
-        .map(|mobile| Row::of(mobile, &status))
-        .collect();
+    let entries = members.config.entries();
+    let rows: Vec<_> = entries.map(|entry| Row::of(&entry, &status)).collect();
     if arguments.json {
         let rows: Vec<_> = rows.iter().map(Row::json).collect();
         println!("{}", Value::Array(rows));
@@ -99,13 +96,13 @@ pub(crate) fn list(arguments: &PeersArguments) -> Result<(), Failure> {
         .map(|row| row.name.len())
         .max()
         .unwrap_or_default();
-    for Row {
-        name,
-        state,
-        addresses,
-    } in &rows
-    {
-        println!("{name:width$}  {:30}  {}", state, addresses.join(" "));
+    for row in &rows {
+        let state = row.state_in_words();
+        println!(
+            "{:width$}  {state:30}  {}",
+            row.name,
+            row.addresses.join(" ")
+        );
     }
     if rows.is_empty() {
         println!("No mobile host yet; `lasthop invite --name NAME` invites one.");
@@ -113,21 +110,22 @@ pub(crate) fn list(arguments: &PeersArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A mobile host in the list.
+/// A host in the list.
 struct Row {
+    kind: Kind,
     name: String,
     state: String,
     addresses: Vec<String>,
 }
 
 impl Row {
-    fn of(mobile: &Mobile, status: &Value) -> Self {
-        let name = mobile.name.get_ref().0.clone();
+    fn of(entry: &Entry<'_>, status: &Value) -> Self {
+        let name = entry.name.to_owned();
         let peers = status["host"]["peers"].as_array();
         let known = peers.and_then(|peers| peers.iter().find(|peer| peer["name"] == *name));
-        let invited = mobile.invitation.map(|invited| invited.expires);
+        let invited = entry.invitation.map(|invited| invited.expires);
         let now = unix_seconds();
-        let state = match (mobile.key(), known, invited) {
+        let state = match (entry.key, known, invited) {
             (None, _, Some(expires)) if expires <= now => "invitation expired".into(),
             (None, _, Some(expires)) => {
                 format!("invited, {} left", lifetime::in_words(expires - now))
@@ -140,36 +138,48 @@ impl Row {
             (_, Some(_), _) => "connected".into(),
             _ => "away".into(),
         };
-        let addresses = mobile.networks().map(|network| match network {
+        let addresses = entry.networks.iter().map(|network| match network {
             host if host.prefix_len() == host.max_prefix_len() => host.addr().to_string(),
             network => network.to_string(),
         });
         Self {
+            kind: entry.kind,
             name,
             state,
             addresses: addresses.collect(),
         }
     }
 
+    fn state_in_words(&self) -> String {
+        match self.kind {
+            Kind::Mobile => self.state.clone(),
+            Kind::Gateway => format!("gateway: {}", self.state),
+        }
+    }
+
     fn json(&self) -> Value {
-        json!({ "name": self.name, "state": self.state, "addresses": self.addresses })
+        let kind = match self.kind {
+            Kind::Mobile => "mobile",
+            Kind::Gateway => "gateway",
+        };
+        json!({ "name": self.name, "kind": kind, "state": self.state, "addresses": self.addresses })
     }
 }
 
-/// Revokes a mobile host.
+/// Revokes a host.
 pub(crate) fn revoke(arguments: &RevokeArguments) -> Result<(), Failure> {
-    let mut mobiles = arguments.gateway.load()?;
-    mobiles.revoke(&arguments.name)?;
-    notify(&mobiles)?;
+    let members = arguments.gateway.load()?;
+    members.revoke(&arguments.name)?;
+    notify(&members)?;
     eprintln!("{} is revoked.", arguments.name);
     Ok(())
 }
 
-/// Gives a mobile host another name.
+/// Gives a host another name.
 pub(crate) fn rename(arguments: &RenameArguments) -> Result<(), Failure> {
-    let mobiles = arguments.gateway.load()?;
-    mobiles.rename(&arguments.name, &arguments.other)?;
-    notify(&mobiles)?;
+    let members = arguments.gateway.load()?;
+    members.rename(&arguments.name, &arguments.other)?;
+    notify(&members)?;
     eprintln!("{} is {} now.", arguments.name, arguments.other);
     Ok(())
 }

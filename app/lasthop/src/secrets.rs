@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Begin of all our texts, and the kinds that are secret.
 const BEGIN: &str = "lasthop-";
-const SECRET: [&str; 3] = ["sk", "psk", "join"];
+const SECRET: [&str; 4] = ["sk", "psk", "join", "site"];
 /// Lengths of 32 bytes in base64, as `WireGuard` writes keys, and in hexadecimal.
 const BASE64: usize = 44;
 const HEXADECIMAL: usize = 64;
@@ -86,6 +86,8 @@ mod tests {
                 assert_eq!(shown, format!("{before}lasthop-{kind}-…{after}"));
             }
         }
+        let site = format!("lasthop-site1-{symbols}");
+        assert_eq!(hide(&site), "lasthop-site1-…");
         let two = format!("lasthop-sk1-{symbols} lasthop-join1-{symbols}");
         assert_eq!(hide(&two), "lasthop-sk1-… lasthop-join1-…");
         assert_eq!(hide("lasthop-sk1-x"), "lasthop-sk1-…");

@@ -2,7 +2,7 @@
 //!
 //! It does five things only. It installs the diversion that it was started with. It leads new flows of a mobile host
 //! around the hop and across it again, by rules that it was started with. It reads the configuration again,
-//! which belongs to the operator, and adapts the system to it. It stores the key of a mobile host that joins by an
+//! which belongs to the operator, and adapts the system to it. It stores the key of a host that joins by an
 //! invitation, or the next key of the gateway. At the daemon's end, also if the daemon was killed, it takes back all
 //! changes to the system. Only a claim carries data, two public keys, so whoever controls a gateway's daemon can use
 //! open invitations, and whoever controls a mobile host's daemon can lead it to another gateway; they gain nothing
@@ -54,8 +54,8 @@ pub struct Charge {
     pub text: String,
     /// Name of the link to the peers.
     pub link: String,
-    /// Folder in which claimed keys are stored.
-    pub claims: Option<PathBuf>,
+    /// Folders in which claimed keys are stored.
+    pub claims: Vec<PathBuf>,
     /// The diversion that is installed, if there is one.
     pub installed: Option<Diversion>,
 }
@@ -68,8 +68,8 @@ pub trait Reload {
     /// A message for the user.
     fn read(&mut self) -> Result<String, String>;
 
-    /// Stores the key that a peer claims, if it may, so that the next [`Reload::read`] returns it: a mobile host that
-    /// is invited, or the gateway.
+    /// Stores the key that a peer claims, if it may, so that the next [`Reload::read`] returns it: a host that is
+    /// invited, or the gateway.
     ///
     /// # Errors
     /// A message for the user. Nothing is stored then.
@@ -307,7 +307,7 @@ fn confine(charge: &Charge) -> io::Result<()> {
     let write = write
         .into_iter()
         .chain([folder])
-        .chain(charge.claims.as_deref());
+        .chain(charge.claims.iter().map(PathBuf::as_path));
     let write: Vec<_> = write.collect();
     // Secrets that a service manager passes.
     let passed = std::env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);

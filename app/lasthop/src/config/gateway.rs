@@ -1,26 +1,26 @@
 //! The configuration of a gateway.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 
-use hosts::{Decline, SplitTerms};
+use hosts::SplitTerms;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use scheduler::config::{Discipline, Monitor};
 use serde::Deserialize;
 use session::PublicKey;
 use toml::Spanned;
 
+use super::Source;
 use super::caps::Caps;
 use super::carrier::Carrier;
 use super::dns::{Dns, SearchDomains};
+use super::entry::Kind;
 use super::shared::{Hop, Network, Snoop, Tun, state_folder};
-use super::site::SiteGateway;
+use super::site::{FiledGateway, SiteGateway};
 use super::split::{Split, SplitTransport, Tcp};
 use super::values::{Key, Listen, Name, Remote};
-use super::{ReadFiles, Source};
 use crate::failure::Failure;
 use crate::state::FormerKeys;
 
@@ -71,19 +71,26 @@ pub(crate) struct GatewayConfig {
     #[serde(default)]
     pub(crate) caps: Caps,
     /// Folder of further mobile hosts, a file for each.
-    pub(crate) peers_folder: Option<PathBuf>,
-    /// The other gateways of its site.
+    pub(super) peers_folder: Option<PathBuf>,
+    /// Its own name in its site.
+    pub(super) site_name: Option<Spanned<Name>>,
+    /// Folder of further gateways of its site, a file for each.
+    pub(super) gateways_folder: Option<PathBuf>,
+    /// The other gateways of its site; those with files of their own come last.
     #[serde(default)]
     pub(crate) gateways: Vec<SiteGateway>,
+    /// Gateways with files of their own: those that have joined, and those that are invited.
+    #[serde(skip)]
+    pub(crate) filed_gateways: Vec<FiledGateway>,
     /// Addresses of the gateway for datagrams, for invitations.
     #[serde(default)]
     pub(crate) endpoints: Vec<Remote>,
     /// The mobile hosts; those with files of their own come last.
     #[serde(default)]
     pub(crate) peers: Vec<Mobile>,
-    /// Keys that mobile hosts with files of their own had.
+    /// Keys that hosts with files of their own had.
     #[serde(skip)]
-    former: FormerKeys,
+    pub(super) former: BTreeMap<Kind, FormerKeys>,
 }
 
 /// The air between gateway and mobile hosts.
@@ -195,7 +202,7 @@ pub(crate) struct Mobile {
     file: Option<Source>,
 }
 
-/// An invitation of a mobile host, as the gateway keeps it.
+/// An invitation, as the gateway keeps it.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Invited {
@@ -209,17 +216,7 @@ impl GatewayConfig {
     /// Reads the configuration in `source`.
     pub(crate) fn load(source: &Source) -> Result<Self, Failure> {
         let mut config: Self = source.parse()?;
-        for source in config
-            .peers_folder
-            .iter()
-            .map(|path| source.peer_files(path))
-        {
-            let mobiles = source?.into_iter().map(Mobile::load);
-            config.peers.extend(mobiles.collect::<Result<Vec<_>, _>>()?);
-        }
-        if let Some(folder) = &config.peers_folder {
-            config.former = source.former_keys(folder);
-        }
+        config.load_folders(source)?;
         config.tun.check(source)?;
         config.air.check(source)?;
         config.check_listen(source)?;
@@ -247,14 +244,33 @@ impl GatewayConfig {
         }
         Ok(config)
     }
-}
 
-impl GatewayConfig {
-    /// Returns the folder of mobile hosts in the configuration in `source`, if it names one.
-    pub(crate) fn peers_folder(source: &Source) -> Result<Option<PathBuf>, Failure> {
-        let table: toml::Table = source.parse()?;
-        let folder = table.get("peers_folder").and_then(toml::Value::as_str);
-        Ok(folder.map(|folder| source.file(Path::new(folder))))
+    /// Adds the hosts that have files of their own.
+    fn load_folders(&mut self, source: &Source) -> Result<(), Failure> {
+        let folders = Kind::ALL.map(|kind| (kind, self.folder(kind).map(Path::to_path_buf)));
+        for (kind, folder) in folders {
+            let Some(folder) = folder else {
+                continue;
+            };
+            let files = source.files_in(kind, &folder)?.into_iter();
+            match kind {
+                Kind::Mobile => {
+                    let mobiles = files.map(Mobile::load);
+                    self.peers.extend(mobiles.collect::<Result<Vec<_>, _>>()?);
+                }
+                Kind::Gateway => {
+                    let gateways = files.map(FiledGateway::load);
+                    self.filed_gateways = gateways.collect::<Result<_, _>>()?;
+                }
+            }
+            self.former.insert(kind, source.former_keys(kind, &folder));
+        }
+        let admitted = self
+            .filed_gateways
+            .iter()
+            .filter_map(FiledGateway::admitted);
+        self.gateways.extend(admitted);
+        Ok(())
     }
 
     /// Returns the UDP address on which it receives from mobile hosts.
@@ -263,34 +279,6 @@ impl GatewayConfig {
         self.listen
             .as_ref()
             .map_or(usual, |given| given.get_ref().0)
-    }
-
-    /// Returns the texts of mobile hosts in files of their own.
-    pub(crate) fn peer_files(&self) -> ReadFiles {
-        let mut files = ReadFiles::default();
-        for its in self.peers.iter().filter_map(Mobile::file) {
-            let name = its.path().file_name().unwrap_or_default();
-            files.peers.insert(name.into(), its.text().into());
-        }
-        files.former = self.former.text().into();
-        files
-    }
-
-    /// Returns the keys that mobile hosts had, and why they count no more at this time, in seconds since 1970-01-01
-    /// UTC.
-    pub(crate) fn former_keys(&self, now: u32) -> Vec<(PublicKey, Decline)> {
-        let mut former = self.former.at(now);
-        let peers = self.peers.iter();
-        let open = peers.clone().filter_map(|mobile| mobile.invitation);
-        let (over, valid): (Vec<_>, Vec<_>) = open.partition(|open| open.expires <= now);
-        let over = over
-            .iter()
-            .map(|over| (over.public_key.0, Decline::Expired));
-        former.extend(over);
-        let valid = valid.iter().map(|open| open.public_key.0);
-        let present: BTreeSet<_> = peers.filter_map(Mobile::key).chain(valid).collect();
-        former.retain(|(key, _)| !present.contains(key));
-        former
     }
 
     /// Returns the networks that mobile hosts may reach through the gateway.
@@ -319,11 +307,8 @@ impl Mobile {
             let what = "the name of this peer is that of its file; remove this line, or run `lasthop rename`";
             return Err(source.wrong(Some(mobile.name.span()), what));
         }
-        let stem = source.path().file_stem().and_then(OsStr::to_str);
-        let name = Name::read(stem.unwrap_or_default());
-        let name = name.map_err(|error| source.wrong(None, error))?;
         Ok(Self {
-            name: Spanned::new(0..0, name),
+            name: Spanned::new(0..0, source.name_of_file()?),
             file: Some(source),
             ..mobile
         })

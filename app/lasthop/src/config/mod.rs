@@ -3,6 +3,7 @@
 pub(crate) mod caps;
 pub(crate) mod carrier;
 pub(crate) mod dns;
+pub(crate) mod entry;
 pub(crate) mod gateway;
 mod keys;
 pub(crate) mod mobile;
@@ -19,6 +20,7 @@ mod site_tests;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -33,6 +35,9 @@ use units::Bytes;
 
 pub(crate) use keys::next_key_of;
 
+use entry::{Kind, Texts};
+use values::Name;
+
 use crate::failure::Failure;
 use crate::key_file;
 use crate::secrets::hide;
@@ -46,9 +51,9 @@ const MOST_BYTES: u64 = 1 << 20;
 /// `LoadCredential=`).
 const CREDENTIALS: (&str, &str) = ("$CREDENTIALS_DIRECTORY", "CREDENTIALS_DIRECTORY");
 
-/// Most files of one folder of mobile hosts.
+/// Most files of one folder of hosts.
 const MOST_FILES: usize = 65_536;
-/// Extension of the files of mobile hosts.
+/// Extension of the files of mobile hosts and gateways.
 pub(crate) const PEER_ENDING: &str = "toml";
 
 /// Files that a configuration names, read by another process.
@@ -56,11 +61,8 @@ pub(crate) const PEER_ENDING: &str = "toml";
 pub(crate) struct ReadFiles {
     /// Keys and shared secrets by the paths in the configuration.
     pub(crate) secrets: BTreeMap<PathBuf, String>,
-    /// Texts of mobile hosts by the names of their files.
-    pub(crate) peers: BTreeMap<PathBuf, String>,
-    /// Text of the former keys of mobile hosts.
-    #[serde(default)]
-    pub(crate) former: String,
+    /// Texts in the folders of hosts of each kind.
+    pub(crate) folders: BTreeMap<Kind, Texts>,
 }
 
 /// Text and path of a configuration file, for errors with their place.
@@ -104,15 +106,16 @@ impl Source {
         Self { path, text, files }
     }
 
-    /// Returns the files of mobile hosts in a folder that the configuration names, in the order of their names. A
+    /// Returns the files of hosts of one kind in a folder that the configuration names, in the order of their names. A
     /// folder that does not exist has none.
-    pub(crate) fn peer_files(&self, folder: &Path) -> Result<Vec<Self>, Failure> {
+    pub(crate) fn files_in(&self, kind: Kind, folder: &Path) -> Result<Vec<Self>, Failure> {
         let folder = self.file(folder);
         if let Some(files) = &self.files {
             let source = |(name, text): (&PathBuf, &String)| {
                 Self::new(folder.join(name), text.clone(), None)
             };
-            return Ok(files.peers.iter().map(source).collect());
+            let texts = files.folders.get(&kind).into_iter();
+            return Ok(texts.flat_map(|texts| &texts.hosts).map(source).collect());
         }
         let failed = |error: io::Error| {
             let name = folder.display();
@@ -134,12 +137,20 @@ impl Source {
         paths.iter().map(|path| Self::read(path)).collect()
     }
 
-    /// Returns the former keys of mobile hosts in a folder that the configuration names.
-    pub(crate) fn former_keys(&self, folder: &Path) -> FormerKeys {
-        match &self.files {
-            Some(files) => FormerKeys::new(files.former.clone()),
-            None => FormerKeys::read(&self.file(folder)),
-        }
+    /// Returns the former keys of hosts of one kind in a folder that the configuration names.
+    pub(crate) fn former_keys(&self, kind: Kind, folder: &Path) -> FormerKeys {
+        let Some(files) = &self.files else {
+            return FormerKeys::read(&self.file(folder));
+        };
+        let texts = files.folders.get(&kind);
+        FormerKeys::new(texts.map_or_else(String::new, |texts| texts.former.clone()))
+    }
+
+    /// Returns the name of the host whose file this is: that of the file.
+    fn name_of_file(&self) -> Result<Name, Failure> {
+        let stem = self.path.file_stem().and_then(OsStr::to_str);
+        let name = Name::read(stem.unwrap_or_default());
+        name.map_err(|error| self.wrong(None, error))
     }
 
     /// Returns its path.

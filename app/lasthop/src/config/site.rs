@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use ipnet::IpNet;
 use serde::Deserialize;
 use session::PublicKey;
 use toml::Spanned;
@@ -11,10 +12,11 @@ use wire::address::HopAddress;
 
 use super::Source;
 use super::carrier::Carrier;
-use super::gateway::{GatewayConfig, Mobile};
+use super::gateway::{GatewayConfig, Invited, Mobile};
 use super::mobile::MobileConfig;
 use super::split::Tcp;
-use super::values::{Key, Name, Remote};
+use super::values::{Key, Name, Network, Remote};
+use crate::client::host_name;
 use crate::failure::Failure;
 
 /// A gateway of the site, in the configuration of another one or of a mobile host.
@@ -28,6 +30,9 @@ pub(crate) struct SiteGateway {
     /// Its address for mobile hosts, if that is another one.
     mobile_endpoint: Option<Spanned<Remote>>,
     pub(crate) preshared_key_file: Option<PathBuf>,
+    /// Its own file, if it has one.
+    #[serde(skip)]
+    file: Option<Source>,
 }
 
 impl SiteGateway {
@@ -41,26 +46,114 @@ impl SiteGateway {
         self.public_key.get_ref().0
     }
 
+    /// Returns true if it has a file of its own.
+    pub(super) fn is_filed(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Returns the file in which it stands; `main` is the configuration of its host.
+    fn source<'a>(&'a self, main: &'a Source) -> &'a Source {
+        self.file.as_ref().unwrap_or(main)
+    }
+
     /// Returns its address for datagrams.
     pub(crate) fn address(&self, source: &Source) -> Result<HopAddress, Failure> {
-        address(&self.endpoint, source).map(HopAddress::Udp)
+        address_of(&self.endpoint, self.source(source)).map(HopAddress::Udp)
     }
 
     /// Returns its address for mobile hosts, if that is another one.
     pub(crate) fn mobile_address(&self, source: &Source) -> Result<Option<SocketAddr>, Failure> {
         let endpoint = self.mobile_endpoint.as_ref();
-        endpoint
-            .map(|endpoint| address(endpoint, source))
-            .transpose()
+        let address = |endpoint| address_of(endpoint, self.source(source));
+        endpoint.map(address).transpose()
     }
 }
 
-fn address(endpoint: &Spanned<Remote>, source: &Source) -> Result<SocketAddr, Failure> {
+fn address_of(endpoint: &Spanned<Remote>, source: &Source) -> Result<SocketAddr, Failure> {
     endpoint.get_ref().text().parse().map_err(|_| {
         let what =
             "gateways of a site are known by their addresses; write one like '198.51.100.2:51830'";
         source.wrong(Some(endpoint.span()), what)
     })
+}
+
+/// A gateway of the site in a file of its own, in the folder of another one: it has joined, or is invited.
+#[derive(Debug)]
+pub(crate) struct FiledGateway {
+    name: Name,
+    content: GatewayFile,
+    file: Source,
+}
+
+/// The content of such a file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GatewayFile {
+    endpoint: Spanned<Remote>,
+    /// Its address for mobile hosts, if that is another one.
+    mobile_endpoint: Option<Spanned<Remote>>,
+    /// Its key; until it has joined, it has none.
+    public_key: Option<Spanned<Key>>,
+    /// Its invitation, until it has joined.
+    invitation: Option<Invited>,
+    /// Its inner addresses with their subnets, which no other gateway gets.
+    #[serde(default)]
+    addresses: Vec<Network>,
+    preshared_key_file: Option<PathBuf>,
+}
+
+impl FiledGateway {
+    /// Reads a file.
+    pub(super) fn load(file: Source) -> Result<Self, Failure> {
+        let content: GatewayFile = file.parse()?;
+        address_of(&content.endpoint, &file)?;
+        if content.public_key.is_none() && content.invitation.is_none() {
+            let what = "a gateway of the site needs a public key: `lasthop keygen --public FILE` prints it; or remove \
+                        this file, and invite the gateway with `lasthop invite --gateway`";
+            return Err(file.wrong(None, what));
+        }
+        Ok(Self {
+            name: file.name_of_file()?,
+            content,
+            file,
+        })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name.0
+    }
+
+    pub(crate) fn file(&self) -> &Source {
+        &self.file
+    }
+
+    /// Returns its public key, if it has joined.
+    pub(crate) fn key(&self) -> Option<PublicKey> {
+        let key = self.content.public_key.as_ref();
+        key.map(|key| key.get_ref().0)
+    }
+
+    /// Returns its open invitation, if it has one.
+    pub(crate) fn invitation(&self) -> Option<Invited> {
+        self.content.invitation
+    }
+
+    /// Returns its inner addresses with their subnets, as far as they are known.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = IpNet> {
+        self.content.addresses.iter().map(|Network(own)| *own)
+    }
+
+    /// Returns it as a gateway of the site, if it has joined.
+    pub(super) fn admitted(&self) -> Option<SiteGateway> {
+        Some(SiteGateway {
+            name: Spanned::new(0..0, self.name.clone()),
+            public_key: self.content.public_key.clone()?,
+            endpoint: self.content.endpoint.clone(),
+            mobile_endpoint: self.content.mobile_endpoint.clone(),
+            preshared_key_file: self.content.preshared_key_file.clone(),
+            file: Some(self.file.clone()),
+        })
+    }
 }
 
 /// Names and keys that belong to one host each.
@@ -72,8 +165,9 @@ struct Known<'a> {
 
 impl<'a> Known<'a> {
     /// Adds gateways; refuses one whose name or key is known.
-    fn add(&mut self, gateways: &'a [SiteGateway], source: &Source) -> Result<(), Failure> {
+    fn add(&mut self, gateways: &'a [SiteGateway], main: &Source) -> Result<(), Failure> {
         for gateway in gateways {
+            let source = gateway.source(main);
             gateway.address(source)?;
             gateway.mobile_address(source)?;
             if !self.names.insert(gateway.name()) {
@@ -88,14 +182,26 @@ impl<'a> Known<'a> {
         }
         Ok(())
     }
+
+    /// Adds invitations of gateways; refuses one for a name that another host has, or with a key that is known.
+    fn add_invited(&mut self, gateways: &'a [FiledGateway]) -> Result<(), Failure> {
+        for gateway in gateways {
+            if gateway.key().is_none() && !self.names.insert(gateway.name()) {
+                let what =
+                    "there is a host of this name already; give each gateway a name of its own";
+                return Err(gateway.file.wrong(None, what));
+            }
+            let key = gateway.invitation().map(|open| open.public_key.0);
+            if key.is_some_and(|key| !self.keys.insert(key)) {
+                let what = "another host has the key of this invitation; make another one with `lasthop invite`";
+                return Err(gateway.file.wrong(None, what));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl GatewayConfig {
-    /// Returns true if this gateway is one of several.
-    pub(crate) fn is_of_site(&self) -> bool {
-        !self.gateways.is_empty()
-    }
-
     /// Refuses gateways and homes that do not fit.
     pub(super) fn check_site(&self, source: &Source) -> Result<(), Failure> {
         let peers = self.peers.iter();
@@ -107,14 +213,45 @@ impl GatewayConfig {
             keys: peers.filter_map(Mobile::key).collect(),
         };
         known.add(&self.gateways, source)?;
-        if self.is_of_site() && self.air.sharing().is_some() {
+        known.add_invited(&self.filed_gateways)?;
+        if let Some(own) = &self.site_name
+            && known.names.contains(own.get_ref().0.as_str())
+        {
             let what =
-                "a shared air is for a gateway alone; remove `shared = true`, or [[gateways]]";
-            return Err(source.wrong(Some(self.gateways[0].name.span()), what));
+                "another host has this name; give this gateway a name of its own in the site";
+            return Err(source.wrong(Some(own.span()), what));
+        }
+        if self.air.sharing().is_some() {
+            self.check_alone(source)?;
         }
         self.peers
             .iter()
             .try_for_each(|peer| self.check_home(peer, peer.source(source)))
+    }
+
+    /// Refuses other gateways beside a shared air, also those that are only invited.
+    fn check_alone(&self, source: &Source) -> Result<(), Failure> {
+        let what = "a shared air is for a gateway alone; remove `shared = true`, or [[gateways]]";
+        if let Some(gateway) = self.gateways.iter().find(|gateway| !gateway.is_filed()) {
+            return Err(source.wrong(Some(gateway.name.span()), what));
+        }
+        match self.filed_gateways.first() {
+            None => Ok(()),
+            Some(gateway) => {
+                let what = "a shared air is for a gateway alone; remove `shared = true`, or this file with `lasthop revoke`";
+                Err(gateway.file.wrong(None, what))
+            }
+        }
+    }
+
+    /// Returns its own name in its site: the given one, else that of the host, if it is a valid one.
+    pub(crate) fn site_name(&self) -> String {
+        if let Some(own) = &self.site_name {
+            return own.get_ref().0.clone();
+        }
+        let host = host_name();
+        let host = Name::read(host.split('.').next().unwrap_or_default());
+        host.map_or_else(|_| "gateway".into(), |Name(name)| name)
     }
 
     fn check_home(&self, peer: &Mobile, source: &Source) -> Result<(), Failure> {
@@ -124,9 +261,8 @@ impl GatewayConfig {
                         the mobile host is this gateway";
             return Err(source.wrong(Some(home.span()), what));
         }
-        if self.is_of_site() && peer.tcp != Tcp::Arq {
-            let what =
-                "in a site with several gateways `tcp` is \"arq\": other states do not move yet";
+        if peer.home.is_some() && peer.tcp != Tcp::Arq {
+            let what = "of a mobile host with its home at another gateway `tcp` is \"arq\": other states do not move yet";
             return Err(source.wrong(Some(peer.name.span()), what));
         }
         Ok(())

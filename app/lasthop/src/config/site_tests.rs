@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use session::PrivateKey;
 
-use super::Source;
+use super::entry::{Entry, Kind, Texts};
 use super::gateway::GatewayConfig;
 use super::mobile::MobileConfig;
+use super::{ReadFiles, Source};
 
 fn key(of: u8) -> String {
     PrivateKey::from_bytes([of; 32]).public_key().to_string()
@@ -47,7 +48,7 @@ fn gateways_and_homes_that_do_not_fit_are_refused() {
             "names no other gateway",
         ),
         (
-            configuration(&west, "tcp = \"split\"\n"),
+            configuration(&west, "home = \"west\"\ntcp = \"split\"\n"),
             "`tcp` is \"arq\"",
         ),
         (
@@ -84,6 +85,152 @@ fn gateways_and_homes_that_do_not_fit_are_refused() {
     let right = GatewayConfig::load(&source(&right)).expect("it is right");
     assert_eq!(right.residents().count(), 0);
     assert!(right.home_of(&right.peers[0]).is_some());
+}
+
+/// Other states than that of the link repair do not move, so the mobile host stays.
+#[test]
+fn any_tcp_is_possible_at_home() {
+    for tcp in ["split", "snoop", "auto", "plain"] {
+        let text = configuration(&gateway("west", 1, WEST), &format!("tcp = \"{tcp}\"\n"));
+        let config = GatewayConfig::load(&source(&text)).expect("it is right");
+        assert_eq!(config.residents().count(), 1);
+    }
+}
+
+/// Returns the configuration of a gateway with these files in its folder of gateways.
+fn with_files(text: &str, files: &[(&str, &str)]) -> Source {
+    let hosts = files.iter();
+    let hosts = hosts.map(|(name, text)| (PathBuf::from(name), (*text).to_owned()));
+    let texts = Texts {
+        hosts: hosts.collect(),
+        ..Texts::default()
+    };
+    let files = ReadFiles {
+        folders: [(Kind::Gateway, texts)].into(),
+        ..ReadFiles::default()
+    };
+    let text = format!("gateways_folder = \"gateways\"\n{text}");
+    Source::new(PathBuf::from("some/site.toml"), text, Some(files))
+}
+
+/// Returns the file of a gateway that has joined.
+fn joined(of: u8) -> String {
+    let key = key(of);
+    format!("endpoint = \"{WEST}\"\npublic_key = \"{key}\"\naddresses = [\"10.74.0.1/24\"]\n")
+}
+
+/// Returns the file of a gateway that is invited, with the key of its invitation.
+fn invited(of: u8) -> String {
+    let key = key(of);
+    format!("endpoint = \"{WEST}\"\n[invitation]\npublic_key = \"{key}\"\nexpires = 2000000000\n")
+}
+
+#[test]
+fn gateways_in_a_folder_are_of_the_site_when_they_have_joined() {
+    let files = [
+        ("west.toml", joined(1)),
+        ("north.toml", invited(2)),
+        (
+            "south.toml",
+            joined(3) + &invited(4)[invited(4).find("[inv").unwrap_or(0)..],
+        ),
+    ];
+    let files = files.each_ref().map(|(name, text)| (*name, text.as_str()));
+    let by_hand = gateway("hand", 5, "198.51.100.5:51830");
+    let text = format!(
+        "site_name = \"east\"\n{}",
+        configuration(&by_hand, "home = \"west\"\n")
+    );
+    let config = GatewayConfig::load(&with_files(&text, &files)).expect("it is right");
+    assert_eq!(config.site_name(), "east");
+    let names: Vec<_> = config.gateways.iter().map(|its| its.name()).collect();
+    assert_eq!(names, ["hand", "south", "west"]);
+    assert!(config.home_of(&config.peers[0]).is_some());
+    let entries: Vec<_> = config.entries().collect();
+    let state = |entry: &Entry<'_>| {
+        (
+            entry.name.to_owned(),
+            entry.key.is_some(),
+            entry.invitation.is_some(),
+        )
+    };
+    let expected = [
+        ("tablet7", true, false),
+        ("hand", true, false),
+        ("north", false, true),
+        ("south", true, true),
+        ("west", true, false),
+    ];
+    let expected = expected.map(|(name, key, invitation)| (name.to_owned(), key, invitation));
+    assert_eq!(entries.iter().map(state).collect::<Vec<_>>(), expected);
+    let networks: Vec<_> = entries[4]
+        .networks
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(networks, ["10.74.0.1/24"]);
+    // Another process reads the same from the texts.
+    let again = ReadFiles {
+        folders: config.texts(),
+        ..ReadFiles::default()
+    };
+    let again = Source::new(
+        PathBuf::from("some/site.toml"),
+        format!("gateways_folder = \"gateways\"\n{text}"),
+        Some(again),
+    );
+    let again = GatewayConfig::load(&again).expect("it is right");
+    assert_eq!(again.entries().count(), entries.len());
+    // An invitation that is over is told to who has it.
+    let over = config.former_keys(u32::MAX);
+    assert_eq!(over.len(), 2, "{over:?}");
+}
+
+#[test]
+fn gateways_in_a_folder_that_do_not_fit_are_refused_with_their_file() {
+    let usual = configuration("", "");
+    let shared = usual.replace("[tun]", "[air]\nshared = true\n[tun]");
+    let named = format!("site_name = \"west\"\n{usual}");
+    let keyless = format!("endpoint = \"{WEST}\"\n");
+    let by_name = joined(1).replace(WEST, "west.example.org:51830");
+    for (text, file, content, words) in [
+        (&usual, "tablet7.toml", joined(1), "of this name already"),
+        (&usual, "tablet7.toml", invited(1), "of this name already"),
+        (&usual, "west.toml", joined(9), "has this key"),
+        (
+            &usual,
+            "west.toml",
+            invited(9),
+            "has the key of this invitation",
+        ),
+        (&usual, "west.toml", keyless, "needs a public key"),
+        (&usual, "west.toml", by_name, "known by their addresses"),
+        (&usual, "we-st.toml", joined(1), "is not a valid name"),
+        (
+            &shared,
+            "west.toml",
+            invited(1),
+            "a shared air is for a gateway alone",
+        ),
+        (
+            &usual,
+            "west.toml",
+            "name = \"x\"\n".into(),
+            "unknown field",
+        ),
+    ] {
+        let source = with_files(text, &[(file, &content)]);
+        let error = GatewayConfig::load(&source).expect_err("it is wrong");
+        let error = error.to_string();
+        let place = format!("some/gateways/{file}");
+        assert!(error.contains(words) && error.contains(&place), "{error}");
+    }
+    let source = with_files(&named, &[("west.toml", &invited(1))]);
+    let error = GatewayConfig::load(&source).expect_err("it is wrong");
+    assert!(
+        error.to_string().contains("a name of its own in the site"),
+        "{error}"
+    );
 }
 
 #[test]

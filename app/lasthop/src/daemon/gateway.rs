@@ -153,8 +153,8 @@ pub(super) struct Member {
     pub(super) scope: Option<Scope>,
 }
 
-/// Returns the mobile hosts of a configuration, which get these resolvers; last those that are invited, which have no
-/// inner addresses.
+/// Returns the mobile hosts of a configuration, which get these resolvers; then those hosts that are invited, which have
+/// no inner addresses, and last the other gateways of the site.
 pub(super) fn members(
     config: &GatewayConfig,
     source: &Source,
@@ -188,9 +188,9 @@ pub(super) fn members(
     let joined: Result<Vec<_>, Failure> = with_keys(config).map(member).collect();
     let mut members = joined?;
     let now = unix_seconds();
-    for mobile in &config.peers {
-        if let Some(invited) = mobile.invitation.filter(|invited| invited.expires > now) {
-            let name = format!("{} (invited)", mobile.name.get_ref().0);
+    for entry in config.entries() {
+        if let Some(invited) = entry.invitation.filter(|invited| invited.expires > now) {
+            let name = format!("{} (invited)", entry.name);
             let peer = hosts::Peer {
                 membership: Membership {
                     may_claim: true,

@@ -19,6 +19,7 @@ use rustix::thread::CapabilitySet;
 use super::reload::Reading;
 use super::split;
 use crate::config::Source;
+use crate::config::entry::Kind;
 use crate::config::gateway::GatewayConfig;
 use crate::failure::Failure;
 use crate::state;
@@ -126,7 +127,7 @@ impl Keeper {
         });
         let path = source.path();
         let configuration = std::path::absolute(path).unwrap_or_else(|_| path.into());
-        let claims = claims_folder(source)?;
+        let claims = claims_folders(source)?;
         let charge = Charge {
             undo: undo.path().into(),
             sockets,
@@ -180,16 +181,18 @@ impl Keeper {
     }
 }
 
-/// Returns the folder in which claimed keys are stored, if there is one; it exists then. A gateway has one for mobile
-/// hosts, and a mobile host one for its gateway's key.
-fn claims_folder(source: &Source) -> Result<Option<PathBuf>, Failure> {
-    let of_gateway = GatewayConfig::peers_folder(source)?;
-    let Some(folder) = of_gateway.or_else(|| state::successor_folder(source)) else {
-        return Ok(None);
-    };
-    state::create_folder(&folder)?;
-    let absolute = std::path::absolute(&folder).unwrap_or(folder);
-    Ok(Some(absolute))
+/// Returns the folders in which claimed keys are stored; they exist then. A gateway has one for mobile hosts and one for
+/// other gateways of its site, and a mobile host one for its gateway's key.
+fn claims_folders(source: &Source) -> Result<Vec<PathBuf>, Failure> {
+    let mut folders: Vec<_> = state::successor_folder(source).into_iter().collect();
+    for kind in Kind::ALL {
+        folders.extend(GatewayConfig::folder_in(source, kind)?);
+    }
+    for folder in &mut folders {
+        state::create_folder(folder)?;
+        *folder = std::path::absolute(&*folder).unwrap_or_else(|_| folder.clone());
+    }
+    Ok(folders)
 }
 
 fn lock(helper: &Mutex<Helper>) -> std::sync::MutexGuard<'_, Helper> {

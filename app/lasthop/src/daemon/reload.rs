@@ -86,8 +86,8 @@ impl Reload for Reading {
             let (config, files) = if self.present.is_some() {
                 let config = GatewayConfig::load(&source)?;
                 let secrets = secrets(&config, &source)?;
-                let files = config.peer_files();
-                (Some(config), ReadFiles { secrets, ..files })
+                let folders = config.texts();
+                (Some(config), ReadFiles { secrets, folders })
             } else {
                 (None, files_of_mobile(&source)?)
             };

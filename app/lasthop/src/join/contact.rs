@@ -49,12 +49,29 @@ struct Place {
     error: Option<std::io::Error>,
 }
 
-/// Has the gateway take `key`, and returns the index of the endpoint by which it was reached.
-pub(super) fn claim(
+/// Who joins.
+pub(crate) struct Newcomer {
+    /// Its own key.
+    pub(crate) key: PrivateKey,
+    /// If it is a gateway that joins a site: true if an earlier run may have claimed its key.
+    pub(crate) as_gateway: Option<bool>,
+}
+
+/// Where the gateway was reached.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reached {
+    /// Index of its endpoint in the invitation.
+    pub(crate) endpoint: usize,
+    /// The address of that endpoint.
+    pub(crate) at: SocketAddr,
+}
+
+/// Has the gateway take the key of a newcomer, and returns where it was reached.
+pub(crate) fn claim(
     invitation: &Invitation,
-    key: PrivateKey,
+    newcomer: Newcomer,
     limit: Duration,
-) -> Result<usize, Failure> {
+) -> Result<Reached, Failure> {
     let mut unresolved = BTreeMap::new();
     let places = resolve(&invitation.endpoints, &mut unresolved);
     let port = invitation.tls_port;
@@ -69,10 +86,14 @@ pub(super) fn claim(
     }
     let entropy: [Box<dyn session::Entropy>; 2] =
         [Box::new(entropy::fill), Box::new(entropy::fill)];
-    let joining = Joining::new(invitation, key, addresses, entropy);
+    let joining = Joining::new(invitation, newcomer.key, addresses, entropy);
     let joining = joining.ok_or_else(|| {
-        Failure::setting("this line is of this host itself; use it on the mobile host")
+        Failure::setting("this line is of this host itself; use it on the host that is to join")
     })?;
+    let joining = match newcomer.as_gateway {
+        Some(has_tried) => joining.as_gateway(invitation.gateway, has_tried),
+        None => joining,
+    };
     let mut contact = Contact {
         joining,
         places,
@@ -90,7 +111,7 @@ pub(super) fn claim(
     let result = contact.run(limit);
     bar.finish_and_clear();
     match result? {
-        Some(endpoint) => Ok(endpoint),
+        Some(reached) => Ok(reached),
         None if interrupt::is_set() => Err(Failure::interrupted(
             "interrupted; the line may be used again",
         )),
@@ -145,9 +166,9 @@ struct Contact {
 }
 
 impl Contact {
-    /// Runs until the gateway has taken the key; returns the endpoint by which it was reached, or `None` if it did not
-    /// answer in this time.
-    fn run(&mut self, limit: Duration) -> Result<Option<usize>, Failure> {
+    /// Runs until the gateway has taken the key; returns where it was reached, or `None` if it did not answer in this
+    /// time.
+    fn run(&mut self, limit: Duration) -> Result<Option<Reached>, Failure> {
         for (token, place) in self.places.iter().enumerate() {
             if let Some(socket) = &place.socket {
                 self.waiter
@@ -178,7 +199,7 @@ impl Contact {
     }
 
     /// Sends what there is to send; returns the result, if there is one.
-    fn carry_out(&mut self) -> Option<Result<usize, Failure>> {
+    fn carry_out(&mut self) -> Option<Result<Reached, Failure>> {
         while let Some(output) = self.joining.poll_output() {
             match output {
                 JoiningOutput::Datagram(to, bytes) => self.send(to, &bytes),
@@ -189,8 +210,11 @@ impl Contact {
                     }
                 }
                 JoiningOutput::Joined(at) => {
-                    let place = self.place_at(at);
-                    return Some(Ok(place.map_or(0, |place| place.endpoint)));
+                    let place = self.place_at(at)?;
+                    return Some(Ok(Reached {
+                        endpoint: place.endpoint,
+                        at: place.at,
+                    }));
                 }
                 JoiningOutput::Refused(reason) => return Some(Err(refused(reason))),
                 JoiningOutput::Declined(reason) => {
@@ -345,7 +369,7 @@ fn refused(reason: ClaimRefusal) -> Failure {
             "the gateway knows this key, but not as an invitation; ask for a new line (`lasthop invite`)"
         }
         ClaimRefusal::Expired => {
-            "the join line has expired; ask for another one (`lasthop invite` on the gateway)"
+            "the line has expired; ask for another one (`lasthop invite` on the gateway)"
         }
         ClaimRefusal::Failed => {
             "the gateway cannot store this host's key (its log says why); run the same line again when that is mended"

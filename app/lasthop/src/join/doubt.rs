@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::lifetime;
 
 /// Refuses a line that has expired by this host's clock, and names a clock that cannot be right.
-pub(super) fn check_clock(invitation: &Invitation) -> Result<(), Failure> {
+pub(crate) fn check_clock(invitation: &Invitation) -> Result<(), Failure> {
     let now = unix_seconds();
     if !hosts::CLOCKS.contains(&now.into()) {
         eprintln!(
@@ -21,7 +21,7 @@ pub(super) fn check_clock(invitation: &Invitation) -> Result<(), Failure> {
     }
     let ago = lifetime::in_words(now - invitation.expires);
     Err(Failure::setting(format!(
-        "the join line has expired {ago} ago by this host's clock; ask for another one (`lasthop invite` on the \
+        "the line has expired {ago} ago by this host's clock; ask for another one (`lasthop invite` on the \
          gateway), or set the clock"
     )))
 }

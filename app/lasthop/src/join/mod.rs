@@ -15,6 +15,10 @@ use edges::undo::standing;
 use runtime::Status;
 use runtime::control::ask_status;
 use session::{Invitation, PrivateKey};
+use zeroize::Zeroizing;
+
+pub(crate) use contact::{Newcomer, claim as claim_with};
+pub(crate) use doubt::check_clock;
 
 use crate::config::mobile::{Fallback, MobileConfig};
 use crate::config::{Source, next_key_of};
@@ -82,7 +86,9 @@ pub(crate) fn join(arguments: &JoinArguments) -> Result<(), Failure> {
                  line starts it"
             )));
         }
-        claim(&state, &line_of(line)?, arguments)?;
+        let line = line_in(line, "lasthop join ")?;
+        let invitation = Invitation::parse(&line).map_err(Failure::setting)?;
+        claim(&state, &invitation, arguments)?;
     } else if !path.exists() {
         let what = "this host has not joined yet; give the line that `lasthop invite` prints on the gateway";
         return Err(Failure::setting(what));
@@ -136,9 +142,9 @@ pub(crate) fn leave(arguments: &LeaveArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the invitation in a line, or in the first line of standard input.
-fn line_of(given: &str) -> Result<Invitation, Failure> {
-    let mut text = zeroize::Zeroizing::new(String::new());
+/// Returns the line that was given, or the first one of standard input, without the command with which it was printed.
+pub(crate) fn line_in(given: &str, command: &str) -> Result<Zeroizing<String>, Failure> {
+    let mut text = Zeroizing::new(String::new());
     let line = if given == "-" {
         std::io::stdin()
             .read_line(&mut text)
@@ -147,14 +153,15 @@ fn line_of(given: &str) -> Result<Invitation, Failure> {
     } else {
         given
     };
-    // A line as it was printed, with the command.
-    let line = line.trim().strip_prefix("lasthop join ").unwrap_or(line);
-    Invitation::parse(line).map_err(Failure::setting)
+    let line = line.trim();
+    Ok(Zeroizing::new(
+        line.strip_prefix(command).unwrap_or(line).into(),
+    ))
 }
 
 /// Has the gateway take this host's key, and writes the configuration.
 fn claim(state: &State, invitation: &Invitation, arguments: &JoinArguments) -> Result<(), Failure> {
-    doubt::check_clock(invitation)?;
+    check_clock(invitation)?;
     doubt::check_addresses(invitation)?;
     state.create()?;
     let path = state.key();
@@ -165,7 +172,11 @@ fn claim(state: &State, invitation: &Invitation, arguments: &JoinArguments) -> R
     }
     let key: PrivateKey = key_file::read(&path)?;
     let limit = Duration::from_secs(arguments.timeout.into());
-    let answered = contact::claim(invitation, key, limit)?;
+    let newcomer = Newcomer {
+        key,
+        as_gateway: None,
+    };
+    let answered = contact::claim(invitation, newcomer, limit)?.endpoint;
     let known = state.gateway_key();
     if let Some(folder) = known.parent() {
         state::create_folder(folder)?;

@@ -10,7 +10,7 @@ use session::PrivateKey;
 use crate::failure::Failure;
 use crate::invite::notify;
 use crate::peers::Gateway;
-use crate::state::{Mobiles, remove};
+use crate::state::{Members, remove};
 use crate::status::ENDING;
 use crate::{entropy, key_file};
 
@@ -50,16 +50,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             mobile::run(&path)
         };
     }
-    let mobiles = arguments.gateway.load()?;
+    let members = arguments.gateway.load()?;
     if arguments.finish {
-        finish(&mobiles, arguments.force)
+        finish(&members, arguments.force)
     } else {
-        begin(&mobiles)
+        begin(&members)
     }
 }
 
-fn begin(mobiles: &Mobiles) -> Result<(), Failure> {
-    let (config, source) = (&mobiles.config, &mobiles.source);
+fn begin(members: &Members) -> Result<(), Failure> {
+    let (config, source) = (&members.config, &members.source);
     let Some(former) = config.former_key_file() else {
         let what = "this gateway has no place for its former key; add `former_private_key_file = \"former.key\"`, and \
                     restart it";
@@ -71,7 +71,7 @@ fn begin(mobiles: &Mobiles) -> Result<(), Failure> {
     if let Some(key) = keys.former.filter(|key| key.public_key() != public) {
         let key = key.public_key();
         // The daemon has not heard of it if the last change was interrupted.
-        notify(mobiles)?;
+        notify(members)?;
         return Err(Failure::setting(format!(
             "mobile hosts may still know only {key}, the key before the present one; `lasthop peers` lists them, and \
              `lasthop rotate --finish` ends it"
@@ -84,7 +84,7 @@ fn begin(mobiles: &Mobiles) -> Result<(), Failure> {
         &next.to_text(),
         true,
     )?;
-    let is_running = notify(mobiles)?;
+    let is_running = notify(members)?;
     println!("{}", next.public_key());
     eprintln!(
         "This is the key of the gateway from now on. {}; `lasthop rotate --finish` ends the former key.",
@@ -97,15 +97,15 @@ fn begin(mobiles: &Mobiles) -> Result<(), Failure> {
     Ok(())
 }
 
-fn finish(mobiles: &Mobiles, force: bool) -> Result<(), Failure> {
-    let (config, source) = (&mobiles.config, &mobiles.source);
+fn finish(members: &Members, force: bool) -> Result<(), Failure> {
+    let (config, source) = (&members.config, &members.source);
     let files = config.former_key_file().zip(config.ended_key_file());
     let former = config.keys(source)?.former;
     let (Some((path, ended)), Some(former)) = (files, former) else {
         let what = "no former key is accepted, so there is nothing to end; `lasthop rotate` makes a new key";
         return Err(Failure::setting(what));
     };
-    let left = left_behind(mobiles);
+    let left = left_behind(members);
     if !left.is_empty() && !force {
         return Err(Failure::setting(format!(
             "not seen with the present key yet: {}; they could not connect any more, and would need join lines again; \
@@ -115,15 +115,15 @@ fn finish(mobiles: &Mobiles, force: bool) -> Result<(), Failure> {
     }
     key_file::write(&source.file(&ended), &former.to_text(), true)?;
     remove(&source.file(path))?;
-    notify(mobiles)?;
+    notify(members)?;
     eprintln!("The former key has ended. Mobile hosts that know no other are told so for 30 days.");
     Ok(())
 }
 
 /// Returns the mobile hosts that have not been seen to know the present key.
-fn left_behind(mobiles: &Mobiles) -> Vec<String> {
-    let name = &mobiles.config.name.0;
-    let folder = mobiles.source.file(&mobiles.config.state_dir);
+fn left_behind(members: &Members) -> Vec<String> {
+    let name = &members.config.name.0;
+    let folder = members.source.file(&members.config.state_dir);
     let status = ask_status::<Value>(&folder.join(format!("{name}.{ENDING}")));
     let status = status.unwrap_or_default();
     let peers = status["host"]["peers"].as_array();
@@ -131,7 +131,7 @@ fn left_behind(mobiles: &Mobiles) -> Vec<String> {
         let peer = peers.and_then(|peers| peers.iter().find(|peer| peer["name"] == name));
         peer.is_some_and(|peer| !peer["keys_age"].is_null() && peer["knows_former_key"] != true)
     };
-    let joined = mobiles
+    let joined = members
         .config
         .peers
         .iter()

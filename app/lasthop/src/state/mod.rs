@@ -1,16 +1,18 @@
 //! The folder in which `lasthop gateway up` and `lasthop join` keep what must survive a restart: configurations, keys,
-//! and a file for each mobile host of a gateway. Each file is replaced as a whole, by rename.
+//! and a file for each mobile host of a gateway and each other gateway of its site. Each file is replaced as a whole, by rename.
 
 mod files;
 mod former;
-mod mobiles;
+mod members;
+#[cfg(test)]
+mod members_tests;
 mod successor;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use files::{create_folder, move_to, remove, replace};
 pub(crate) use former::FormerKeys;
-pub(crate) use mobiles::{Mobiles, store_claim};
+pub(crate) use members::{Invitee, Members, store_claim};
 pub(crate) use successor::{store_gateway_key, successor_folder};
 
 use crate::failure::Failure;

@@ -34,7 +34,7 @@ pub(crate) fn of(config: &GatewayConfig, given: &[String]) -> Result<Vec<String>
         .take(MOST_ENDPOINTS)
         .collect();
     if places.is_empty() {
-        let what = "this host has no address at which mobile hosts could reach it; connect it to a network, or give \
+        let what = "this host has no address at which others could reach it; connect it to a network, or give \
                     its address with --endpoint HOST";
         return Err(Failure::setting(what));
     }
@@ -64,7 +64,7 @@ fn check(places: &[String]) -> Result<(), Failure> {
 }
 
 /// Returns the given hosts, each with a port.
-pub(super) fn with_port(given: &[String], port: u16) -> Result<Vec<String>, Failure> {
+pub(crate) fn with_port(given: &[String], port: u16) -> Result<Vec<String>, Failure> {
     let complete = |text: &String| {
         let text = match text.parse::<IpAddr>() {
             Ok(address) => SocketAddr::new(address, port).to_string(),

@@ -1,7 +1,8 @@
 //! `lasthop gateway up` and `down`: a gateway without a configuration of the user's.
 
 pub(crate) mod endpoints;
-mod networks;
+pub(crate) mod networks;
+mod site;
 
 use std::fmt::Write;
 use std::net::{Ipv6Addr, TcpListener};
@@ -13,18 +14,21 @@ use runtime::control::ask_stop;
 use session::PrivateKey;
 
 use crate::config::Source;
+use crate::config::entry::Kind;
 use crate::daemon::{PORT, unix_seconds};
 use crate::failure::Failure;
 use crate::service::Service;
-use crate::state::{Mobiles, STATE, State};
+use crate::state::{Members, STATE, State};
 use crate::status::unanswered;
 use crate::{background, doctor, entropy, invite, key_file, state};
+use site::Entrant;
 
 const EXAMPLES: &str = "\
 Examples:
   lasthop gateway up                             makes this host a gateway, prints a join line for a first mobile host
   lasthop gateway up --endpoint gw.example.org   mobile hosts reach it by this name, through a port forwarding too
   lasthop invite --name tablet7                  another join line
+  lasthop gateway up --site lasthop-site1-…      joins the site of the gateway whose operator has made this line
   lasthop gateway down                           ends it, and takes back every rule, route and kernel parameter
 
 It makes a key, chooses inner addresses that clash with nothing that this host knows, and runs in the background: as the
@@ -57,6 +61,10 @@ pub(crate) struct UpArguments {
     /// Name of the first mobile host
     #[arg(long, default_value = FIRST)]
     mobile: String,
+    /// Join a site with this line of `lasthop invite --gateway`; `-` reads it from standard input, so that no list of
+    /// processes shows it
+    #[arg(long, value_name = "LINE", conflicts_with = "mobile")]
+    site: Option<String>,
     /// Folder of the key, the configuration and the mobile hosts
     #[arg(long, value_name = "FOLDER", default_value = STATE)]
     state: PathBuf,
@@ -74,23 +82,33 @@ pub(crate) struct DownArguments {
 pub(crate) fn up(arguments: &UpArguments) -> Result<(), Failure> {
     refuse_without_root()?;
     let state = State::of_gateway(&arguments.state)?;
+    let entrant = arguments.site.as_deref();
+    let entrant = entrant.map(|line| Entrant::of(line, &state)).transpose()?;
     state.create()?;
-    make(&state, arguments)?;
+    let answered = make(&state, arguments, entrant.as_ref())?;
     let path = state.configuration();
-    let mut mobiles = Mobiles::load(&path)?;
-    let places = endpoints::of(&mobiles.config, &arguments.endpoint)?;
-    let socket = mobiles.source.socket()?;
+    let mut members = Members::load(&path)?;
+    let places = endpoints::of(&members.config, &arguments.endpoint)?;
+    let socket = members.source.socket()?;
+    if let (Some(entrant), Some(answered)) = (&entrant, &answered) {
+        entrant.admit(&mut members, answered)?;
+    }
     let settings = invite::Settings {
+        kind: Kind::Mobile,
         expires: unix_seconds().saturating_add(EXPIRES),
         endpoints: &places,
         table: &toml::Table::new(),
     };
-    let is_new = mobiles.config.peers.is_empty();
-    let line = is_new.then(|| invite::make(&mut mobiles, &arguments.mobile, &settings));
+    let is_new = members.config.peers.is_empty() && entrant.is_none();
+    let line = is_new.then(|| invite::make(&mut members, &arguments.mobile, &settings));
     let line = line.transpose()?;
-    let tls_port = mobiles.config.hop.tls_port();
-    drop(mobiles);
-    if background::is_running(&socket) {
+    let tls_port = members.config.hop.tls_port();
+    let is_running = background::is_running(&socket);
+    if is_running && entrant.is_some() {
+        invite::notify(&members)?;
+    }
+    drop(members);
+    if is_running {
         eprintln!("The gateway runs already.");
     } else {
         let log = start(ROLE, &arguments.state, &state, &socket)?;
@@ -99,6 +117,9 @@ pub(crate) fn up(arguments: &UpArguments) -> Result<(), Failure> {
     doctor::print_errors(&path)?;
     say_tls(tls_port, &path);
     endpoints::warn_if_private(&places);
+    if let Some(entrant) = &entrant {
+        entrant.wait(&socket);
+    }
     match line {
         Some(line) => invite::show(&line, false),
         None => {
@@ -156,17 +177,32 @@ pub(crate) fn refuse_without_root() -> Result<(), Failure> {
     Err(Failure::setting(what))
 }
 
-/// Makes key and configuration, unless they exist.
-fn make(state: &State, arguments: &UpArguments) -> Result<(), Failure> {
+/// Makes key and configuration, unless they exist; in between, the key of one who joins a site is claimed. Returns the
+/// address at which the other gateway has answered.
+fn make(
+    state: &State,
+    arguments: &UpArguments,
+    entrant: Option<&Entrant>,
+) -> Result<Option<String>, Failure> {
     let (key, path) = (state.key(), state.configuration());
-    if path.exists() {
-        return Ok(());
-    }
-    if !key.exists() {
+    let is_new = !path.exists();
+    if is_new && !key.exists() {
         let made = PrivateKey::generate(&mut entropy::fill);
         key_file::write(&key, &made.to_text(), false)?;
     }
-    let addresses = networks::choose()?;
+    let answered = entrant.map(|entrant| entrant.claim(&key)).transpose()?;
+    if is_new {
+        state::replace(&path, &configuration(arguments, entrant)?)?;
+    }
+    Ok(answered)
+}
+
+/// Returns the configuration of a new gateway.
+fn configuration(arguments: &UpArguments, entrant: Option<&Entrant>) -> Result<String, Failure> {
+    let addresses = match entrant {
+        Some(entrant) => entrant.addresses()?,
+        None => networks::choose(&[])?,
+    };
     let addresses: Vec<_> = addresses.iter().map(|own| format!("\"{own}\"")).collect();
     let mut text = String::from(
         "# Made by `lasthop gateway up`; may be edited. app/lasthop/examples/gateway.toml shows every setting.\n",
@@ -174,8 +210,12 @@ fn make(state: &State, arguments: &UpArguments) -> Result<(), Failure> {
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "private_key_file = \"gateway.key\"\nformer_private_key_file = \"former.key\"\npeers_folder = \"peers\""
+        "private_key_file = \"gateway.key\"\nformer_private_key_file = \"former.key\"\npeers_folder = \"peers\"\n\
+         gateways_folder = \"gateways\""
     );
+    if let Some(entrant) = entrant {
+        let _ = writeln!(text, "site_name = \"{}\"", entrant.line.name);
+    }
     if arguments.port != PORT {
         let _ = writeln!(text, "listen = \"[::]:{}\"", arguments.port);
     }
@@ -191,7 +231,7 @@ fn make(state: &State, arguments: &UpArguments) -> Result<(), Failure> {
     if let Some(port) = tls_port(arguments) {
         let _ = writeln!(text, "\n[hop]\ntls_port = {port}");
     }
-    state::replace(&path, &text)
+    Ok(text)
 }
 
 /// Returns the port for TLS of a new gateway: the given one, else the usual one if it is free.

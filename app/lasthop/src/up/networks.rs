@@ -14,10 +14,11 @@ const IPV6_LENGTH: u8 = 64;
 /// Number of networks that are tried.
 const TRIES: usize = 1_000;
 
-/// Returns the gateway's address and network for each IP version. They overlap with no address and no route of this
-/// host.
-pub(super) fn choose() -> Result<Vec<IpNet>, Failure> {
-    let known = known()?;
+/// Returns a new gateway's address and network for each IP version. They overlap with no address and no route of this
+/// host, and with none of the networks in `taken`.
+pub(crate) fn choose(taken: &[IpNet]) -> Result<Vec<IpNet>, Failure> {
+    let mut known = known()?;
+    known.extend(taken);
     let clashes = |network: &IpNet| known.iter().any(|other| overlap(network, other));
     let mut tries = (0..TRIES).map(|_| {
         let mut bytes = [0; 2];
@@ -35,6 +36,13 @@ pub(super) fn choose() -> Result<Vec<IpNet>, Failure> {
     let mut bytes = [0; 7];
     entropy::fill(&mut bytes);
     Ok(vec![ipv4, ipv6(bytes)])
+}
+
+/// Returns the first network of this host, by an address or a route of its own, that overlaps with one of these.
+pub(super) fn clash(inner: &[IpNet]) -> Result<Option<IpNet>, Failure> {
+    let known = known()?.into_iter();
+    let mut clashes = known.filter(|known| inner.iter().any(|inner| overlap(inner, known)));
+    Ok(clashes.next())
 }
 
 /// Returns the networks of this host's addresses and routes, but for default routes.

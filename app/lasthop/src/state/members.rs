@@ -1,0 +1,375 @@
+//! The hosts that a gateway knows and that have files of their own: its mobile hosts, and other gateways of its site.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use hosts::Decline;
+use ipnet::IpNet;
+use runtime::KeyClaim;
+use runtime::helper::Claimed;
+use session::PublicKey;
+
+use super::files::{create_folder, lock, move_to, remove, replace};
+use super::former::FormerKeys;
+use crate::config::entry::{Entry, Kind};
+use crate::config::gateway::{GatewayConfig, Mobile};
+use crate::config::values::Name;
+use crate::config::{PEER_ENDING, ReadFiles, Source};
+use crate::daemon::unix_seconds;
+use crate::failure::Failure;
+
+/// File that is locked by those who change the folders.
+const LOCK: &str = "lock";
+/// Most addresses of a subnet that are tried for a new mobile host.
+const TRIES: u32 = 1 << 20;
+
+/// The configuration of a gateway with folders of hosts, to be changed.
+pub(crate) struct Members {
+    pub(crate) config: GatewayConfig,
+    pub(crate) source: Source,
+    /// Held while this exists, so that nobody else changes the folders.
+    _lock: File,
+}
+
+/// A host that is invited.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Invitee<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) name: &'a str,
+    /// Key of its invitation, and the time of its expiry, in seconds since 1970-01-01 UTC.
+    pub(crate) key: PublicKey,
+    pub(crate) expires: u32,
+}
+
+impl Members {
+    /// Reads the configuration of a gateway, after other changes of its folders are complete.
+    pub(crate) fn load(path: &Path) -> Result<Self, Failure> {
+        let source = Source::read(path)?;
+        let mut folders = Vec::new();
+        for kind in Kind::ALL {
+            folders.extend(GatewayConfig::folder_in(&source, kind)?);
+        }
+        let Some(first) = folders.first() else {
+            return Err(Self::no_folder(&source, Kind::Mobile));
+        };
+        folders
+            .iter()
+            .try_for_each(|folder| create_folder(folder))?;
+        let lock = lock(&first.join(LOCK))?;
+        let config = GatewayConfig::load(&source)?;
+        Ok(Self {
+            config,
+            source,
+            _lock: lock,
+        })
+    }
+
+    /// Returns the error of a configuration without a folder for hosts of this kind.
+    pub(crate) fn no_folder(source: &Source, kind: Kind) -> Failure {
+        let what = match kind {
+            Kind::Mobile => {
+                "this gateway has no folder for invited mobile hosts; add `peers_folder = \"peers\"`, and restart it"
+            }
+            Kind::Gateway => {
+                "this gateway has no folder for the other gateways of its site; add `gateways_folder = \"gateways\"` before \
+                 the first section, and restart it"
+            }
+        };
+        source.wrong(None, what)
+    }
+
+    /// Returns the folder of hosts of one kind.
+    fn folder(&self, kind: Kind) -> Result<PathBuf, Failure> {
+        let folder = self.config.folder(kind);
+        let folder = folder.ok_or_else(|| Self::no_folder(&self.source, kind))?;
+        Ok(self.source.file(folder))
+    }
+
+    /// Returns the path of the file of a host.
+    fn path(&self, kind: Kind, name: &str) -> Result<PathBuf, Failure> {
+        Ok(self.folder(kind)?.join(file_of(name)))
+    }
+
+    /// Returns the host of this name.
+    pub(crate) fn find(&self, name: &str) -> Option<Entry<'_>> {
+        self.config.entries().find(|entry| entry.name == name)
+    }
+
+    /// Returns the host of this name and its file, if it has one of its own.
+    fn of_file(&self, name: &str) -> Result<(Entry<'_>, &Source), Failure> {
+        let Some(entry) = self.find(name) else {
+            return Err(Failure::setting(format!(
+                "there is no mobile host '{name}' here, and no gateway; `lasthop peers` lists them"
+            )));
+        };
+        match entry.file {
+            Some(file) => Ok((entry, file)),
+            None => {
+                let place = self.source.path().display();
+                Err(Failure::setting(format!(
+                    "'{name}' stands in {place}; change it there, and run `lasthop reload`"
+                )))
+            }
+        }
+    }
+
+    /// Stores an invitation for a host: a new one, or one that is known and keeps its key until a host joins. Returns
+    /// its inner addresses with the lengths of their subnets.
+    pub(crate) fn invite(
+        &mut self,
+        invitee: Invitee<'_>,
+        settings: &toml::Table,
+    ) -> Result<Vec<(IpAddr, u8)>, Failure> {
+        let Invitee { kind, name, .. } = invitee;
+        Name::read(name).map_err(Failure::setting)?;
+        // Also if nothing is there yet.
+        self.folder(kind)?;
+        self.refuse_other_kind(invitee)?;
+        let mut table = match (self.find(name), kind) {
+            (Some(_), _) => self.of_file(name)?.1.parse()?,
+            (None, Kind::Mobile) => self.new_mobile()?,
+            (None, Kind::Gateway) => toml::Table::new(),
+        };
+        let former = self.find(name).and_then(|known| known.invitation);
+        let former = former.map(|open| open.public_key.0);
+        table.extend(settings.clone());
+        let mut invitation = toml::Table::new();
+        invitation.insert("public_key".into(), invitee.key.to_string().into());
+        invitation.insert("expires".into(), i64::from(invitee.expires).into());
+        table.insert("invitation".into(), invitation.into());
+        self.forget(kind, former, Decline::Replaced)?;
+        self.write(kind, name, &table)?;
+        let (entry, _) = self.of_file(name)?;
+        let networks = entry.networks.iter();
+        Ok(match kind {
+            Kind::Mobile => networks.map(|host| self.in_subnet(host.addr())).collect(),
+            Kind::Gateway => networks.map(|own| (own.addr(), own.prefix_len())).collect(),
+        })
+    }
+
+    /// Refuses to invite a host under the name of one of the other kind, or of this gateway.
+    fn refuse_other_kind(&self, invitee: Invitee<'_>) -> Result<(), Failure> {
+        let Invitee { kind, name, .. } = invitee;
+        let what = match self.find(name).map(|known| known.kind) {
+            None if kind == Kind::Gateway && name == self.config.site_name() => {
+                "the name of this gateway itself (`site_name` in its configuration)"
+            }
+            Some(Kind::Gateway) if kind == Kind::Mobile => "a gateway of the site",
+            Some(Kind::Mobile) if kind == Kind::Gateway => "a mobile host",
+            Some(_) | None => return Ok(()),
+        };
+        Err(Failure::setting(format!(
+            "'{name}' is {what}; choose another name"
+        )))
+    }
+
+    /// Returns an inner address of a mobile host with the length of its subnet.
+    fn in_subnet(&self, address: IpAddr) -> (IpAddr, u8) {
+        let mut subnets = self.config.tun.own().filter(|own| own.contains(&address));
+        let host = IpNet::from(address).prefix_len();
+        let subnet = subnets.next();
+        (address, subnet.map_or(host, |subnet| subnet.prefix_len()))
+    }
+
+    /// Stores another gateway of the site with its key, in place of what was known of it.
+    pub(crate) fn admit_gateway(
+        &mut self,
+        name: &str,
+        key: PublicKey,
+        endpoint: &str,
+    ) -> Result<(), Failure> {
+        let known = self.find(name).map(|known| (known.kind, known.key));
+        match known {
+            None => {}
+            Some((Kind::Gateway, Some(its))) if its == key => {}
+            Some(_) => {
+                return Err(Failure::setting(format!(
+                    "this gateway knows another host by the name '{name}', which is that of the gateway that invites; \
+                     `lasthop peers` lists it; give it another name with `lasthop rename`, or remove it with \
+                     `lasthop revoke`, and run this again"
+                )));
+            }
+        }
+        if self.find(name).is_some_and(|known| known.file.is_none()) {
+            // It stands in the configuration itself.
+            return Ok(());
+        }
+        let mut table = toml::Table::new();
+        table.insert("endpoint".into(), endpoint.into());
+        table.insert("public_key".into(), key.to_string().into());
+        self.write(Kind::Gateway, name, &table)
+    }
+
+    /// Returns the inner networks that belong to somebody: to this gateway, its mobile hosts, and other gateways.
+    pub(crate) fn taken(&self) -> Vec<IpNet> {
+        let entries = self.config.entries();
+        let networks = entries.flat_map(|entry| entry.networks);
+        self.config.tun.own().chain(networks).collect()
+    }
+
+    fn new_mobile(&self) -> Result<toml::Table, Failure> {
+        let mut table = toml::Table::new();
+        let addresses = self.free_addresses()?;
+        let addresses = addresses.iter().map(|address| address.to_string().into());
+        table.insert("addresses".into(), toml::Value::Array(addresses.collect()));
+        Ok(table)
+    }
+
+    /// Returns a free address of each inner subnet of the gateway.
+    fn free_addresses(&self) -> Result<Vec<IpAddr>, Failure> {
+        let own: Vec<_> = self.config.tun.own().collect();
+        let mut taken: BTreeSet<IpAddr> = own.iter().map(IpNet::addr).collect();
+        let networks = self.config.peers.iter().flat_map(Mobile::networks);
+        let (hosts, wider): (Vec<_>, Vec<_>) =
+            networks.partition(|network| network.prefix_len() == network.max_prefix_len());
+        taken.extend(hosts.iter().map(IpNet::addr));
+        let free = |subnet: &IpNet| {
+            let is_free = |address: &IpAddr| {
+                !taken.contains(address) && !wider.iter().any(|network| network.contains(address))
+            };
+            let mut hosts = subnet.hosts().take(TRIES as usize).skip(1);
+            hosts.find(is_free).ok_or_else(|| {
+                let what = format!(
+                    "the subnet {subnet} has no free address; revoke a mobile host, or widen the subnet"
+                );
+                self.source.wrong(Some(self.config.tun.addresses.span()), what)
+            })
+        };
+        own.iter().map(free).collect()
+    }
+
+    /// Writes the file of a host, unless the configuration would not be valid with it.
+    fn write(&mut self, kind: Kind, name: &str, table: &toml::Table) -> Result<(), Failure> {
+        let file = self.path(kind, name)?;
+        let table = toml::to_string(table).map_err(Failure::broken)?;
+        let text = format!("{}{table}", head(kind));
+        let mut folders = self.config.texts();
+        let texts = folders.entry(kind).or_default();
+        texts.hosts.insert(file_of(name), text.clone());
+        let files = ReadFiles {
+            folders,
+            ..ReadFiles::default()
+        };
+        let (path, main) = (self.source.path().into(), self.source.text().into());
+        let next = GatewayConfig::load(&Source::new(path, main, Some(files)))?;
+        replace(&file, &text)?;
+        self.config = next;
+        Ok(())
+    }
+
+    /// Notes keys that count no more: their owners are told so.
+    fn forget(
+        &self,
+        kind: Kind,
+        keys: impl IntoIterator<Item = PublicKey>,
+        reason: Decline,
+    ) -> Result<(), Failure> {
+        let folder = self.folder(kind)?;
+        FormerKeys::read(&folder).note(&folder, keys, reason)
+    }
+
+    /// Removes a host.
+    pub(crate) fn revoke(&self, name: &str) -> Result<(), Failure> {
+        let (entry, _) = self.of_file(name)?;
+        self.refuse_home(&entry)?;
+        let invited = entry.invitation.map(|open| open.public_key.0);
+        let keys: Vec<_> = entry.key.into_iter().chain(invited).collect();
+        self.forget(entry.kind, keys, Decline::Revoked)?;
+        remove(&self.path(entry.kind, name)?)
+    }
+
+    /// Gives a host another name.
+    pub(crate) fn rename(&self, name: &str, other: &str) -> Result<(), Failure> {
+        let (entry, _) = self.of_file(name)?;
+        self.refuse_home(&entry)?;
+        let other = Name::read(other).map_err(Failure::setting)?.0;
+        if let Some(known) = self.find(&other) {
+            let what = match known.kind {
+                Kind::Mobile => "mobile host",
+                Kind::Gateway => "gateway",
+            };
+            return Err(Failure::setting(format!(
+                "there is a {what} '{other}' already; choose another name"
+            )));
+        }
+        if entry.kind == Kind::Gateway && other == self.config.site_name() {
+            return Err(Failure::setting(format!(
+                "'{other}' is the name of this gateway itself (`site_name` in its configuration); choose another name"
+            )));
+        }
+        let path = |name: &str| self.path(entry.kind, name);
+        move_to(&path(name)?, &path(&other)?)
+    }
+
+    /// Refuses to take its name from a gateway to which mobile hosts belong.
+    fn refuse_home(&self, entry: &Entry<'_>) -> Result<(), Failure> {
+        let is_home = |mobile: &&Mobile| {
+            let home = mobile.home.as_ref();
+            entry.kind == Kind::Gateway && home.is_some_and(|home| home.get_ref().0 == entry.name)
+        };
+        let mut guests = self.config.peers.iter();
+        match guests.find(is_home) {
+            None => Ok(()),
+            Some(guest) => {
+                let (name, guest) = (entry.name, &guest.name.get_ref().0);
+                Err(Failure::setting(format!(
+                    "'{name}' is the home of the mobile host '{guest}' here (`home`); revoke that one, or change its \
+                     home, first"
+                )))
+            }
+        }
+    }
+}
+
+/// Returns the first line of a file.
+fn head(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Mobile => {
+            "# A mobile host of this gateway; `lasthop invite`, `rename` and `revoke` write this file.\n"
+        }
+        Kind::Gateway => {
+            "# A gateway of the site; `lasthop invite --gateway`, `gateway up --site`, `rename` and `revoke` write this \
+             file.\n"
+        }
+    }
+}
+
+/// Returns the name of the file of a host.
+fn file_of(name: &str) -> PathBuf {
+    format!("{name}.{PEER_ENDING}").into()
+}
+
+/// Stores the key that an invited host claims, or a mobile host one in place of its own, in the configuration of a
+/// gateway at `path`.
+pub(crate) fn store_claim(path: &Path, claim: &KeyClaim) -> Result<Claimed, Failure> {
+    let mut members = Members::load(path)?;
+    let its_invitation = |entry: &Entry<'_>| {
+        let invited = entry.invitation;
+        invited.filter(|invited| invited.public_key.0 == claim.of)
+    };
+    let may_claim = |entry: &Entry<'_>| {
+        let is_own = entry.kind == Kind::Mobile && entry.key == Some(claim.of);
+        is_own || its_invitation(entry).is_some()
+    };
+    let Some(entry) = members.config.entries().find(may_claim) else {
+        let what =
+            "no host has this key any more: another has joined with the line, or it was revoked";
+        return Err(Failure::setting(what));
+    };
+    let invitation = its_invitation(&entry);
+    if invitation.is_some_and(|invited| invited.expires <= unix_seconds()) {
+        return Ok(Claimed::Expired);
+    }
+    let (kind, name) = (entry.kind, entry.name.to_owned());
+    let mut table: toml::Table = entry.file.unwrap_or(&members.source).parse()?;
+    let former: Vec<_> = entry.key.into_iter().chain([claim.of]).collect();
+    if invitation.is_some() {
+        table.remove("invitation");
+    }
+    table.insert("public_key".into(), claim.key.to_string().into());
+    members.forget(kind, former, Decline::Replaced)?;
+    members.write(kind, &name, &table)?;
+    Ok(Claimed::Stored)
+}

@@ -1,0 +1,233 @@
+//! Gateways of a site in files of their own are invited, join, and are removed.
+
+use std::fs;
+use std::path::PathBuf;
+
+use hosts::Decline;
+use runtime::KeyClaim;
+use runtime::helper::Claimed;
+use session::{PrivateKey, PublicKey};
+use tempfile::TempDir;
+
+use super::{Invitee, Members, store_claim};
+use crate::config::entry::Kind;
+use crate::daemon::unix_seconds;
+
+const WEST: &str = "203.0.113.2:51830";
+
+/// The folder of a gateway.
+struct Gateway {
+    folder: TempDir,
+}
+
+impl Gateway {
+    fn new(options: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!(
+            "site_name = \"east\"\nprivate_key_file = \"k\"\n{options}[tun]\naddresses = [\"10.73.0.1/24\"]\n"
+        );
+        fs::write(folder.path().join("gateway.toml"), text).unwrap();
+        Self { folder }
+    }
+
+    fn usual() -> Self {
+        Self::new("peers_folder = \"peers\"\ngateways_folder = \"gateways\"\n")
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("gateway.toml")
+    }
+
+    fn load(&self) -> Members {
+        Members::load(&self.path()).unwrap()
+    }
+
+    /// Invites a host with the key of this number for the invitation; returns an error in words.
+    fn invite(&self, kind: Kind, name: &str, number: u8) -> Result<String, String> {
+        let invitee = Invitee {
+            kind,
+            name,
+            key: key(number),
+            expires: unix_seconds() + 60,
+        };
+        let mut settings = toml::Table::new();
+        if kind == Kind::Gateway {
+            settings.insert("endpoint".into(), WEST.into());
+            let addresses = vec!["10.74.0.1/24".into()];
+            settings.insert("addresses".into(), toml::Value::Array(addresses));
+        }
+        let made = self.load().invite(invitee, &settings);
+        let made = made.map_err(|error| error.to_string())?;
+        let [(address, length)] = made[..] else {
+            panic!("{made:?}");
+        };
+        Ok(format!("{address}/{length}"))
+    }
+
+    fn claim(&self, of: u8, key_number: u8) -> Result<Claimed, String> {
+        let claim = KeyClaim {
+            of: key(of),
+            key: key(key_number),
+        };
+        store_claim(&self.path(), &claim).map_err(|error| error.to_string())
+    }
+
+    fn former(&self) -> Vec<(PublicKey, Decline)> {
+        self.load().config.former_keys(unix_seconds())
+    }
+}
+
+fn key(number: u8) -> PublicKey {
+    PrivateKey::from_bytes([number; 32]).public_key()
+}
+
+#[test]
+fn a_gateway_is_invited_and_joins() {
+    let gateway = Gateway::usual();
+    assert_eq!(
+        gateway.invite(Kind::Gateway, "west", 1).as_deref(),
+        Ok("10.74.0.1/24")
+    );
+    let members = gateway.load();
+    assert!(members.config.gateways.is_empty());
+    let west = members.find("west").unwrap();
+    assert!(west.key.is_none() && west.invitation.is_some());
+    assert!(
+        members
+            .taken()
+            .iter()
+            .any(|own| own.to_string() == "10.74.0.1/24")
+    );
+    drop(members);
+    assert_eq!(gateway.claim(1, 2), Ok(Claimed::Stored));
+    let members = gateway.load();
+    let [west] = &members.config.gateways[..] else {
+        panic!("one gateway");
+    };
+    assert_eq!((west.name(), west.key()), ("west", key(2)));
+    assert!(members.find("west").unwrap().invitation.is_none());
+    drop(members);
+    assert_eq!(gateway.former(), [(key(1), Decline::Replaced)]);
+    // The line is used up, and a gateway cannot name another key in place of its own.
+    for of in [1, 2] {
+        let refused = gateway.claim(of, 3).unwrap_err();
+        assert!(refused.contains("no host has this key"), "{refused}");
+    }
+    // It keeps its key until another one is claimed with the next line.
+    assert_eq!(
+        gateway.invite(Kind::Gateway, "west", 4).as_deref(),
+        Ok("10.74.0.1/24")
+    );
+    assert_eq!(gateway.load().config.gateways[0].key(), key(2));
+    assert_eq!(gateway.claim(4, 5), Ok(Claimed::Stored));
+    assert_eq!(gateway.load().config.gateways[0].key(), key(5));
+    // Mobile hosts have a folder of their own.
+    assert_eq!(
+        gateway.invite(Kind::Mobile, "tablet", 6).as_deref(),
+        Ok("10.73.0.2/24")
+    );
+    assert_eq!(gateway.claim(6, 7), Ok(Claimed::Stored));
+    assert!(gateway.folder.path().join("peers/tablet.toml").exists());
+    assert_eq!(
+        gateway.claim(7, 8),
+        Ok(Claimed::Stored),
+        "it may claim another key"
+    );
+}
+
+#[test]
+fn names_belong_to_one_host() {
+    let gateway = Gateway::usual();
+    gateway.invite(Kind::Gateway, "west", 1).unwrap();
+    gateway.invite(Kind::Mobile, "tablet", 2).unwrap();
+    for (kind, name, words) in [
+        (Kind::Gateway, "east", "is the name of this gateway itself"),
+        (Kind::Gateway, "tablet", "is a mobile host"),
+        (Kind::Mobile, "west", "is a gateway of the site"),
+        (Kind::Gateway, "../x", "not a valid name"),
+    ] {
+        let refused = gateway.invite(kind, name, 3).unwrap_err();
+        assert!(refused.contains(words), "{refused}");
+    }
+    for (other, words) in [
+        ("tablet", "there is a mobile host"),
+        ("east", "this gateway itself"),
+    ] {
+        let refused = gateway
+            .load()
+            .rename("west", other)
+            .unwrap_err()
+            .to_string();
+        assert!(refused.contains(words), "{refused}");
+    }
+    gateway.load().rename("west", "north").unwrap();
+    assert!(gateway.load().find("north").is_some());
+}
+
+#[test]
+fn a_gateway_is_revoked_unless_it_is_a_home() {
+    let gateway = Gateway::usual();
+    gateway.invite(Kind::Gateway, "west", 1).unwrap();
+    gateway.claim(1, 2).unwrap();
+    let path = gateway.folder.path().join("peers/tablet.toml");
+    let guest = key(9);
+    let text = format!("public_key = \"{guest}\"\naddresses = [\"10.74.0.2\"]\nhome = \"west\"\n");
+    fs::write(&path, text).unwrap();
+    let members = gateway.load();
+    for refused in [members.revoke("west"), members.rename("west", "north")] {
+        let refused = refused.unwrap_err().to_string();
+        assert!(
+            refused.contains("the home of the mobile host 'tablet'"),
+            "{refused}"
+        );
+    }
+    drop(members);
+    fs::remove_file(path).unwrap();
+    gateway.load().revoke("west").unwrap();
+    assert!(gateway.load().find("west").is_none());
+    let former = gateway.former();
+    assert_eq!(former.last(), Some(&(key(2), Decline::Revoked)));
+}
+
+#[test]
+fn the_gateway_that_invites_is_stored() {
+    let gateway = Gateway::usual();
+    let admit = |name: &str, number| {
+        let admitted = gateway.load().admit_gateway(name, key(number), WEST);
+        admitted.map_err(|error| error.to_string())
+    };
+    admit("west", 1).unwrap();
+    admit("west", 1).unwrap();
+    assert_eq!(gateway.load().config.gateways[0].key(), key(1));
+    let refused = admit("west", 2).unwrap_err();
+    assert!(
+        refused.contains("another host by the name 'west'"),
+        "{refused}"
+    );
+    assert!(refused.contains("`lasthop rename`"), "{refused}");
+}
+
+#[test]
+fn a_configuration_without_a_folder_gets_the_remedy() {
+    for (options, kind, remedy) in [
+        (
+            "peers_folder = \"p\"\n",
+            Kind::Gateway,
+            "gateways_folder = \"gateways\"",
+        ),
+        (
+            "gateways_folder = \"g\"\n",
+            Kind::Mobile,
+            "peers_folder = \"peers\"",
+        ),
+    ] {
+        let gateway = Gateway::new(options);
+        let refused = gateway.invite(kind, "west", 1).unwrap_err();
+        assert!(
+            refused.contains(remedy) && refused.contains("restart it"),
+            "{refused}"
+        );
+    }
+    let refused = Members::load(&Gateway::new("").path());
+    assert!(refused.is_err_and(|error| error.to_string().contains("peers_folder")));
+}
