@@ -81,7 +81,11 @@ pub fn route(host: &Namespace, destination: &str, via: &str) -> Result<(), Failu
 }
 
 /// Adds a route of a host: to `destination`, which is on the link itself.
-pub(crate) fn route_by_link(host: &Namespace, destination: &str, link: &str) -> Result<(), Failure> {
+pub(crate) fn route_by_link(
+    host: &Namespace,
+    destination: &str,
+    link: &str,
+) -> Result<(), Failure> {
     let route = Route::to(parse(destination)?).through(link);
     on(host, || Ok(Netlink::open()?.add_route(&route)?))
 }
