@@ -37,6 +37,7 @@ mod secrets;
 mod shared_air;
 mod signals;
 mod site;
+mod site_lines;
 mod split;
 mod state;
 mod support;
