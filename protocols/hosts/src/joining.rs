@@ -7,7 +7,8 @@
 //! a goodbye.
 //!
 //! A new gateway of a site joins in the same way. Of two gateways the one with the lower key begins handshakes, so if
-//! that is the other one, there is no second session, and the end of the first one is the sign that the claim is stored.
+//! that is the other one, there is no second session, and the end of the first one is the sign that the claim is
+//! stored.
 
 use std::collections::VecDeque;
 

@@ -157,12 +157,11 @@ impl Invitation {
     pub fn parse(text: &str) -> Result<Self, InvitationError> {
         let text = text.trim();
         let symbols = text.strip_prefix(PREFIX).ok_or_else(|| {
-            let kind = KeyKind::of(text);
-            let other = kind.map_or(InvitationError::NoPrefix, InvitationError::Key);
-            match text.starts_with(site_invitation::PREFIX) {
-                true => InvitationError::OfGateway,
-                false => other,
+            if text.starts_with(site_invitation::PREFIX) {
+                return InvitationError::OfGateway;
             }
+            let kind = KeyKind::of(text);
+            kind.map_or(InvitationError::NoPrefix, InvitationError::Key)
         })?;
         Self::of_content(&content_of(PREFIX, symbols)?)
     }

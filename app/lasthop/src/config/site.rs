@@ -238,7 +238,7 @@ impl GatewayConfig {
         match self.filed_gateways.first() {
             None => Ok(()),
             Some(gateway) => {
-                let what = "a shared air is for a gateway alone; remove `shared = true`, or this file with `lasthop revoke`";
+                let what = "a shared air is for a gateway alone; remove `shared = true`, or run `lasthop revoke`";
                 Err(gateway.file.wrong(None, what))
             }
         }

@@ -7,6 +7,7 @@ use session::PrivateKey;
 use super::entry::{Entry, Kind, Texts};
 use super::gateway::GatewayConfig;
 use super::mobile::MobileConfig;
+use super::site::SiteGateway;
 use super::{ReadFiles, Source};
 
 fn key(of: u8) -> String {
@@ -143,7 +144,7 @@ fn gateways_in_a_folder_are_of_the_site_when_they_have_joined() {
     );
     let config = GatewayConfig::load(&with_files(&text, &files)).expect("it is right");
     assert_eq!(config.site_name(), "east");
-    let names: Vec<_> = config.gateways.iter().map(|its| its.name()).collect();
+    let names: Vec<_> = config.gateways.iter().map(SiteGateway::name).collect();
     assert_eq!(names, ["hand", "south", "west"]);
     assert!(config.home_of(&config.peers[0]).is_some());
     let entries: Vec<_> = config.entries().collect();

@@ -153,8 +153,8 @@ pub(super) struct Member {
     pub(super) scope: Option<Scope>,
 }
 
-/// Returns the mobile hosts of a configuration, which get these resolvers; then those hosts that are invited, which have
-/// no inner addresses, and last the other gateways of the site.
+/// Returns the mobile hosts of a configuration, which get these resolvers; then those hosts that are invited, which
+/// have no inner addresses, and last the other gateways of the site.
 pub(super) fn members(
     config: &GatewayConfig,
     source: &Source,

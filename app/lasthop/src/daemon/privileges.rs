@@ -181,8 +181,8 @@ impl Keeper {
     }
 }
 
-/// Returns the folders in which claimed keys are stored; they exist then. A gateway has one for mobile hosts and one for
-/// other gateways of its site, and a mobile host one for its gateway's key.
+/// Returns the folders in which claimed keys are stored; they exist then. A gateway has one for mobile hosts and one
+/// for other gateways of its site, and a mobile host one for its gateway's key.
 fn claims_folders(source: &Source) -> Result<Vec<PathBuf>, Failure> {
     let mut folders: Vec<_> = state::successor_folder(source).into_iter().collect();
     for kind in Kind::ALL {

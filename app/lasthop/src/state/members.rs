@@ -73,8 +73,8 @@ impl Members {
                 "this gateway has no folder for invited mobile hosts; add `peers_folder = \"peers\"`, and restart it"
             }
             Kind::Gateway => {
-                "this gateway has no folder for the other gateways of its site; add `gateways_folder = \"gateways\"` before \
-                 the first section, and restart it"
+                "this gateway has no folder for the other gateways of its site; add `gateways_folder = \"gateways\"` \
+                 before the first section, and restart it"
             }
         };
         source.wrong(None, what)
@@ -104,15 +104,13 @@ impl Members {
                 "there is no mobile host '{name}' here, and no gateway; `lasthop peers` lists them"
             )));
         };
-        match entry.file {
-            Some(file) => Ok((entry, file)),
-            None => {
-                let place = self.source.path().display();
-                Err(Failure::setting(format!(
-                    "'{name}' stands in {place}; change it there, and run `lasthop reload`"
-                )))
-            }
-        }
+        let Some(file) = entry.file else {
+            let place = self.source.path().display();
+            return Err(Failure::setting(format!(
+                "'{name}' stands in {place}; change it there, and run `lasthop reload`"
+            )));
+        };
+        Ok((entry, file))
     }
 
     /// Stores an invitation for a host: a new one, or one that is known and keeps its key until a host joins. Returns

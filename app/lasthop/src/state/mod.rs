@@ -1,5 +1,6 @@
 //! The folder in which `lasthop gateway up` and `lasthop join` keep what must survive a restart: configurations, keys,
-//! and a file for each mobile host of a gateway and each other gateway of its site. Each file is replaced as a whole, by rename.
+//! and a file for each mobile host of a gateway and for each other gateway of its site. Each file is replaced as a
+//! whole, by rename.
 
 mod files;
 mod former;

@@ -95,8 +95,8 @@ impl Entrant {
             std::thread::sleep(Duration::from_millis(50));
         }
         eprintln!(
-            "Not connected with {inviter} yet. It may be: a firewall keeps its datagrams from this host, or this host has \
-             another address than the one given to `lasthop invite --gateway`; or another host has used the line before \
+            "Not connected with {inviter} yet. It may be: a firewall keeps its datagrams from this host; this host has \
+             another address than the one given to `lasthop invite --gateway`; another host has used the line before \
              (then run `lasthop revoke {name}` there, and invite this one again). `lasthop status` shows it."
         );
     }

@@ -42,7 +42,7 @@ fn usual() -> SiteInvitation {
 }
 
 fn wrong(text: &str) -> SiteInvitationError {
-    SiteInvitation::parse(text).unwrap_err()
+    SiteInvitation::parse(text).expect_err("it is no line")
 }
 
 #[test]
