@@ -15,8 +15,8 @@ Examples:
   lasthop move west          the gateway 'west' serves this mobile host from now on
   lasthop status             which gateways there are, and which one serves
 
-The gateways are those of the mobile host's configuration ([gateway] and [[gateways]]). Connections go on: packets that
-the former gateway has not delivered follow. Exit codes: 0 it serves; 2 there is no such gateway, or no daemon; 1 it did
+The gateways are those of which its home has told this mobile host, and those of its configuration. Connections go on:
+packets that the former gateway has not delivered follow. Exit codes: 0 it serves; 2 there is no such gateway, or no daemon; 1 it did
 not answer, and the former gateway goes on.";
 
 /// Time between two looks at the daemon.

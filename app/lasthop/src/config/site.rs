@@ -262,7 +262,7 @@ impl GatewayConfig {
             return Err(source.wrong(Some(home.span()), what));
         }
         if peer.home.is_some() && peer.tcp != Tcp::Arq {
-            let what = "of a mobile host with its home at another gateway `tcp` is \"arq\": other states do not move yet";
+            let what = "`tcp` is \"arq\" for a mobile host with another home: other states do not move yet";
             return Err(source.wrong(Some(peer.name.span()), what));
         }
         Ok(())

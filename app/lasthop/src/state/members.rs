@@ -328,8 +328,7 @@ fn head(kind: Kind) -> &'static str {
             "# A mobile host of this gateway; `lasthop invite`, `rename` and `revoke` write this file.\n"
         }
         Kind::Gateway => {
-            "# A gateway of the site; `lasthop invite --gateway`, `gateway up --site`, `rename` and `revoke` write this \
-             file.\n"
+            "# A gateway of the site; `lasthop invite`, `gateway up --site`, `rename` and `revoke` write this file.\n"
         }
     }
 }

@@ -30,7 +30,7 @@ fn peers(site: &Site, host: &str, name: &str) -> Vec<(String, String)> {
     peers.unwrap_or_default().iter().map(place).collect()
 }
 
-fn wait_for_peers(site: &Site, (host, name): (&str, &str), expected: &[(&str, &str)]) {
+fn wait_for_peers(site: &Site, host: &str, name: &str, expected: &[(&str, &str)]) {
     let present = || peers(site, host, name);
     let is_so = || {
         let present = present();
@@ -62,14 +62,16 @@ fn gateways_and_mobile_hosts_join_by_lines_and_a_download_goes_on() {
     site.done("mobile0", &["join", &line]);
     wait_for_peers(
         &site,
-        ("mobile0", "mobile"),
+        "mobile0",
+        "mobile",
         &[("gateway", "serves"), ("west", "reserve")],
     );
     let east = peers(&site, "mobile1", "gateway").remove(0).0;
     let guest = format!("mobile1@{east}");
     wait_for_peers(
         &site,
-        ("mobile1", "gateway"),
+        "mobile1",
+        "gateway",
         &[(&east, "gateway"), (&guest, "elsewhere")],
     );
     Download::between(
