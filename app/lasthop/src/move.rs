@@ -16,8 +16,8 @@ Examples:
   lasthop status             which gateways there are, and which one serves
 
 The gateways are those of which its home has told this mobile host, and those of its configuration. Connections go on:
-packets that the former gateway has not delivered follow. Exit codes: 0 it serves; 2 there is no such gateway, or no daemon; 1 it did
-not answer, and the former gateway goes on.";
+packets that the former gateway has not delivered follow. Exit codes: 0 it serves; 2 there is no such gateway, or no
+daemon; 1 it did not answer, and the former gateway goes on.";
 
 /// Time between two looks at the daemon.
 const PAUSE: Duration = Duration::from_millis(20);

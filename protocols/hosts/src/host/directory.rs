@@ -278,7 +278,7 @@ impl Host {
                 settings.endpoint = Some(HopAddress::Udp(at));
                 settings.membership.site = SitePart::Gateway;
                 if self.role == Role::Mobile {
-                    settings.prefixes = from.prefixes.clone();
+                    settings.prefixes.clone_from(&from.prefixes);
                 }
             }
             Entry::Mobile {

@@ -4,7 +4,7 @@ use units::Instant;
 use wire::packet::Packet;
 
 use super::Host;
-use crate::site::{Member, Proof, SiteMessage, Step, Yielded};
+use crate::site::{Key, Member, Proof, SiteMessage, Step, Yielded};
 
 impl Host {
     /// Passes on a packet from a guest to its home; returns it if the peer is no guest.
@@ -28,8 +28,18 @@ impl Host {
         None
     }
 
-    /// A guest wants to be served here: asks its home.
-    pub(super) fn guest_attaches(&mut self, now: Instant, index: usize, step: Step, proof: Proof) {
+    /// A guest wants to be served here, and names its home: asks that.
+    pub(super) fn guest_attaches(
+        &mut self,
+        now: Instant,
+        index: usize,
+        step: Step,
+        proof: Proof,
+        named: &Key,
+    ) {
+        if !self.is_home_of(index, named) {
+            return;
+        }
         let (home, mobile) = (self.home_of(index), self.key_of(index));
         let Some(guest) = self.guest(index) else {
             return;

@@ -43,9 +43,7 @@ impl Host {
                 self.place(now, index, None, step);
             }
             (Role::Gateway, Member::Guest(_), SiteMessage::Attach(step, proof, home)) => {
-                if self.is_home_of(index, &home) {
-                    self.guest_attaches(now, index, step, proof);
-                }
+                self.guest_attaches(now, index, step, proof, &home);
             }
             (Role::Gateway, Member::Gateway, SiteMessage::Portion(portion)) => {
                 self.is_told(now, index, portion);
@@ -121,7 +119,7 @@ impl Host {
     }
 
     /// Returns true if a mobile host names the home that its gateway has named, or if an operator has named that.
-    fn is_home_of(&mut self, mobile: usize, home: &Key) -> bool {
+    pub(super) fn is_home_of(&mut self, mobile: usize, home: &Key) -> bool {
         let teller = self.peers[mobile].site.teller;
         match teller.filter(|teller| self.key_of(*teller) != *home) {
             Some(teller) => {

@@ -273,13 +273,13 @@ mod tests {
         key
     }
 
-    fn entry(number: u32) -> Option<Entry> {
-        Some(Entry::Mobile {
+    fn entry(number: u32) -> Entry {
+        Entry::Mobile {
             name: format!("mobile{number}"),
             prefixes: vec![(IpAddr::from(number.to_be_bytes()), 32)],
             new_flows: None,
             packets: Some(number),
-        })
+        }
     }
 
     /// Has the reader read all; returns the number of portions, and what has changed for it.
@@ -304,15 +304,15 @@ mod tests {
     fn a_reader_gets_all_and_then_only_what_changes() {
         let (mut directory, mut replica) = (Directory::default(), Replica::default());
         for number in 0..1_000 {
-            assert!(directory.set(key(number), entry(number)));
-            assert!(!directory.set(key(number), entry(number)));
+            assert!(directory.set(key(number), Some(entry(number))));
+            assert!(!directory.set(key(number), Some(entry(number))));
         }
         let (portions, changes) = read(&mut directory, &mut replica);
         assert!((4..20).contains(&portions), "{portions} portions");
         assert_eq!(changes, 1_000);
         directory.set(key(1), None);
-        directory.set(key(2), entry(3));
-        directory.set(key(5_000), entry(1));
+        directory.set(key(2), Some(entry(3)));
+        directory.set(key(5_000), Some(entry(1)));
         assert_eq!(read(&mut directory, &mut replica), (1, 3));
         assert_eq!(read(&mut directory, &mut replica), (1, 0));
     }
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn a_portion_that_comes_twice_or_late_changes_nothing() {
         let (mut directory, mut replica) = (Directory::default(), Replica::default());
-        directory.set(key(1), entry(1));
+        directory.set(key(1), Some(entry(1)));
         let first = directory.portion(7, replica.mark());
         assert_eq!(replica.take(first.clone()).len(), 1);
         assert!(replica.take(first.clone()).is_empty());
@@ -337,12 +337,12 @@ mod tests {
         let mut replica = Replica::default();
         let mut directory = Directory::default();
         for number in 0..500 {
-            directory.set(key(number), entry(number));
+            directory.set(key(number), Some(entry(number)));
         }
         read(&mut directory, &mut replica);
         let mut next = Directory::default();
         for number in 250..750 {
-            next.set(key(number), entry(number));
+            next.set(key(number), Some(entry(number)));
         }
         let first = next.portion(9, replica.mark());
         assert!(!first.is_last);
@@ -355,10 +355,10 @@ mod tests {
     #[test]
     fn removed_peers_take_no_memory_for_ever() {
         let (mut directory, mut replica) = (Directory::default(), Replica::default());
-        directory.set(key(0), entry(0));
+        directory.set(key(0), Some(entry(0)));
         read(&mut directory, &mut replica);
         for number in 1..5_000 {
-            directory.set(key(number), entry(number));
+            directory.set(key(number), Some(entry(number)));
             directory.set(key(number), None);
         }
         assert!(directory.peers.len() <= REMOVED_MOST + 1);
