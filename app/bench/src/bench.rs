@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use xtask::shell::Shell;
 
 mod air;
-mod arrivals;
+pub(crate) mod arrivals;
 mod attacked;
 mod beside;
 mod crowd;

@@ -12,6 +12,7 @@ pub(crate) mod alone;
 mod files;
 mod kills;
 mod random;
+mod site;
 mod watch;
 mod world;
 
@@ -28,6 +29,8 @@ enum Soak {
     Files(files::Options),
     /// Files over TCP, while the daemons at both ends of the hop are killed.
     Kills(kills::Options),
+    /// A download while gateways of a site hand its mobile host over, and are killed, stopped and drained.
+    Site(site::Options),
     /// Hosts with every fault at once, in virtual time.
     World(world::Options),
 }
@@ -37,6 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     match &options.soak {
         Soak::Files(options) => files::run(&Shell::new(false), options),
         Soak::Kills(options) => kills::run(&Shell::new(false), options),
+        Soak::Site(options) => site::run(&Shell::new(false), options),
         Soak::World(options) => world::run(&Shell::new(false), options),
     }
 }

@@ -31,3 +31,4 @@ pub use ganesha::{Directories, Ganesha};
 pub use newcomer::{Circumstances, Newcomer, Outcome};
 pub use process::{Process, Usage, run, wait};
 pub use raw_mobile::{RawIdentity, RawMobile};
+pub use rustix::process::Signal;

@@ -19,8 +19,16 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Default)]
 pub(crate) struct Arrivals {
     pub(crate) all: Vec<(f64, u64)>,
-    /// The connection has ended.
+    /// The connection has ended, or its bytes were not those that were sent.
     pub(crate) is_lost: bool,
+}
+
+/// Length of the content, which is sent again and again: no power of two, so that no lost segment goes unnoticed.
+const CONTENT: usize = 65_521;
+
+/// Returns the byte at this place of the content.
+fn byte(place: u64) -> u8 {
+    (place % CONTENT as u64 % 251) as u8
 }
 
 impl Arrivals {
@@ -63,12 +71,16 @@ pub(crate) fn download(
     there(fixed, || {
         SockRef::from(&server).set_tcp_congestion(sender.as_bytes())
     })?;
-    let content = vec![7; 65_536];
+    let content: Vec<_> = (0..CONTENT as u64).map(byte).collect();
     thread::spawn(move || while server.write_all(&content).is_ok() {});
     thread::spawn(move || {
         let mut buffer = vec![0; 65_536];
         let mut total = 0;
         while let Ok(count @ 1..) = client.read(&mut buffer) {
+            let expected = (total..).map(byte);
+            if !buffer[..count].iter().copied().eq(expected.take(count)) {
+                break;
+            }
             total += count as u64;
             let now = begun.elapsed().as_secs_f64();
             arrivals.lock().expect("no panic").all.push((now, total));

@@ -1,10 +1,13 @@
 //! Which gateway of a site serves a mobile host: the part of a gateway that is not its home.
 
-use units::Instant;
+use units::{Duration, Instant};
 use wire::packet::Packet;
 
 use super::Host;
-use crate::site::{Key, Member, Proof, SiteMessage, Step, Yielded};
+use crate::site::{Guest, Key, Member, Proof, SiteMessage, Step, Yielded};
+
+/// Pause before a home that has begun anew is asked again for a guest.
+const AGAIN: Duration = Duration::from_millis(500);
 
 impl Host {
     /// Passes on a packet from a guest to its home; returns it if the peer is no guest.
@@ -51,6 +54,7 @@ impl Host {
             return self.answer_guest(now, index);
         }
         guest.number = step.number;
+        guest.claim = Some(Box::new((step.clone(), proof)));
         guest.service.is_here = true;
         self.takes_over(now, index);
         if let Some(home) = home {
@@ -131,6 +135,40 @@ impl Host {
     fn answer_home(&mut self, now: Instant, index: usize, message: &SiteMessage) {
         if let Some(home) = self.home_of(index) {
             self.send_site_message(now, home, message);
+        }
+    }
+
+    /// The association with another gateway has begun anew: as a home it may know nothing of its guests here, and is
+    /// asked until it has answered.
+    pub(super) fn gateway_began_anew(&mut self, now: Instant, gateway: usize) {
+        if !self.is_gateway(gateway) {
+            return;
+        }
+        for index in self.peers.indices() {
+            if let Some(home) = self.home(index) {
+                home.count_anew(gateway);
+            } else if self.home_of(index) == Some(gateway) {
+                self.arrive_again(now, index);
+            }
+        }
+    }
+
+    /// Asks the home of a guest again, if it has not answered.
+    pub(super) fn arrive_if_unserved(&mut self, now: Instant, index: usize) {
+        if self
+            .guest(index)
+            .is_some_and(|guest| !guest.service.is_served)
+        {
+            self.arrive_again(now, index);
+        }
+    }
+
+    fn arrive_again(&mut self, now: Instant, index: usize) {
+        let (home, mobile) = (self.home_of(index), self.key_of(index));
+        let claim = self.guest(index).and_then(Guest::begin_anew);
+        if let (Some(home), Some((step, proof))) = (home, claim) {
+            self.agenda.site.set(index, now + AGAIN);
+            self.send_site_message(now, home, &SiteMessage::Arrived(mobile, step, proof));
         }
     }
 

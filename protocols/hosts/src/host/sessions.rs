@@ -96,6 +96,7 @@ impl Host {
             self.gateway_established(now, index, is_fresh);
             if is_fresh {
                 self.begin_with_reader(now, index, features);
+                self.gateway_began_anew(now, index);
             }
             self.begin_inquiry(now, index, features);
             self.claim_again(now);

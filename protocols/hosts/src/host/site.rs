@@ -345,6 +345,7 @@ impl Host {
         while let Some(index) = self.agenda.site.pop_due(now) {
             self.finish_move(now, index);
             self.yield_due(now, index);
+            self.arrive_if_unserved(now, index);
         }
         self.drain_due(now);
         self.tell_due(now);

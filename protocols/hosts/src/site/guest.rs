@@ -4,7 +4,7 @@ use association::Report;
 use session::PublicKey;
 use units::{Duration, Instant};
 
-use super::message::{SiteMessage, Step};
+use super::message::{Proof, SiteMessage, Step};
 
 /// Longest time for which packets from the home are waited for before this gateway ceases.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -16,6 +16,8 @@ pub(crate) struct Guest {
     pub(crate) home: PublicKey,
     /// Number of its latest attachment here.
     pub(crate) number: u64,
+    /// That attachment, for a home that has forgotten it.
+    pub(crate) claim: Option<Box<(Step, Proof)>>,
     /// Its service here.
     pub(crate) service: Service,
     /// The request of its home to cease.
@@ -53,10 +55,22 @@ impl Guest {
         Self {
             home,
             number: 0,
+            claim: None,
             service: Service::default(),
             yielding: None,
             yielded: None,
         }
+    }
+
+    /// Begins the service of a guest anew, as its home knows nothing of it any more; returns its attachment.
+    pub(crate) fn begin_anew(&mut self) -> Option<(Step, Proof)> {
+        let is_here = self.service.is_here && self.yielding.is_none();
+        let claim = self.claim.as_deref().filter(|_| is_here)?;
+        self.service = Service {
+            is_here,
+            ..Service::default()
+        };
+        Some(claim.clone())
     }
 
     /// Notes the request of the home to cease; returns the time when it is met at the latest.

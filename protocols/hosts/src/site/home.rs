@@ -87,6 +87,13 @@ impl Home {
         self.place = self.place.filter(|place| *place != gateway);
     }
 
+    /// Counts anew what goes to a gateway and comes from it: the association with it has begun anew.
+    pub(crate) fn count_anew(&mut self, gateway: usize) {
+        if self.place == Some(gateway) {
+            (self.sent, self.came) = (0, 0);
+        }
+    }
+
     /// Returns the move from this gateway, if there is one.
     pub(crate) fn move_from(&mut self, gateway: usize) -> Option<&mut Moving> {
         let moving = self.moving.as_deref_mut();

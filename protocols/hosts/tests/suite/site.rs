@@ -199,6 +199,44 @@ fn another_gateway_serves_when_one_has_died() {
     assert_eq!(attachments(&site), 4, "{:?}", site.events);
 }
 
+/// A home that has forgotten where its mobile host is learns it from the gateway there, also if messages are lost.
+#[test]
+fn a_home_that_starts_again_goes_on_with_its_guest() {
+    for loss in [Duration::ZERO, SECOND * 2] {
+        let mut site = Roaming::new(Setting::default());
+        site.run(SECOND, false);
+        site.move_to(2);
+        site.run(SECOND, false);
+        site.restart(HOME, WALL + 10_000_000_000, None);
+        site.run(SECOND, true);
+        site.network.cut = vec![[HOME, 2]];
+        site.run(loss, true);
+        site.network.cut.clear();
+        site.run(SECOND * 10, true);
+        for flow in &mut site.flows {
+            flow.sent = flow.came();
+        }
+        let came = [0, 1].map(|flow: usize| site.flows[flow].came());
+        site.run(SECOND, false);
+        assert_eq!(site.serving(), "second");
+        let went_on = [0, 1].map(|flow| site.flows[flow].came() - came[flow]);
+        assert!(
+            went_on.iter().all(|segments| *segments > 100),
+            "{went_on:?}, {:?}",
+            site.events
+        );
+        // And the next move has nothing to wait for.
+        site.flows[0].stall = Duration::ZERO;
+        site.move_to(3);
+        site.run(SECOND, false);
+        assert!(
+            site.flows[0].stall < Duration::from_millis(100),
+            "{}",
+            site.flows[0].stall
+        );
+    }
+}
+
 #[test]
 fn a_short_silence_moves_nobody_and_a_long_one_ends() {
     for (millis, most) in [(1_000, 1), (20_000, 5)] {
