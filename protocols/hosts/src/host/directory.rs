@@ -10,11 +10,12 @@ use session::PublicKey;
 use units::Instant;
 use wire::address::HopAddress;
 
-use super::Host;
+use super::{AdmitError, Host};
 use crate::peer::Peer;
 use crate::site::{Directory, Entry, Key, Mark, Member, Portion, SiteMessage};
 use crate::{
-    Caps, EventKind, Membership, ResolverTerms, Role, SitePart, SplitTerms, TcpTerms, terms,
+    Caps, Event, EventKind, Membership, Output, ResolverTerms, Role, SitePart, SplitTerms,
+    TcpTerms, terms,
 };
 
 /// Longest name of a peer that another gateway tells of, in bytes.
@@ -179,8 +180,13 @@ impl Host {
             // One that was revoked here stays away, whoever tells of it.
             None => public != self.endpoint.public_key() && !self.endpoint.declines(&public),
         };
-        if !is_welcome || !self.has_way_for(&settings, known) {
+        if !is_welcome {
             return;
+        }
+        if !self.has_way_for(&settings, known) {
+            let kind = EventKind::NotAdmitted(AdmitError::Taken);
+            let peer = settings.name;
+            return self.outputs.push_back(Output::Event(Event { peer, kind }));
         }
         self.admit(now, settings, None);
         if let Some(index) = self.index_with(&public) {

@@ -28,6 +28,11 @@ pub enum AdmitError {
     /// The peer's connections are to be split, and the host splits none.
     #[error("this host does not split TCP; restart it with a peer whose TCP is split")]
     NoSplit,
+    /// Another gateway tells of the peer, whose inner addresses are taken.
+    #[error(
+        "its inner addresses are those of another mobile host here; give the gateways of a site different networks"
+    )]
+    Taken,
 }
 
 impl Host {

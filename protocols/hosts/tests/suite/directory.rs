@@ -1,6 +1,6 @@
 //! A site of which only the home knows all: the others are told.
 
-use hosts::{Decline, EventKind, Input, Peer, SitePart, TcpMethod, TcpTerms};
+use hosts::{AdmitError, Decline, EventKind, Input, Peer, SitePart, TcpMethod, TcpTerms};
 use units::{Duration, Probability};
 
 use crate::support::build::{self, private_key};
@@ -176,6 +176,10 @@ fn inner_addresses_that_a_gateway_has_given_are_told_by_nobody() {
     site.run(SECOND, true);
     assert_eq!(site.peers_of(2), ["home", "third", "own"]);
     assert!(site.peers_of(3).contains(&"late@home".into()));
+    let is_said = |(_, host, kind): &(_, usize, EventKind)| {
+        *host == 2 && *kind == EventKind::NotAdmitted(AdmitError::Taken)
+    };
+    assert!(site.events.iter().any(is_said), "{:?}", site.events);
 }
 
 /// The mobile host itself says which gateway is its home.
