@@ -30,7 +30,7 @@ const FIXED: &str = "198.51.100.2";
 /// Longest time that a daemon is dead or stopped, and that the site has for itself between two events.
 const AWAY_MS: u64 = 8_000;
 const QUIET_MS: u64 = 3_000;
-/// Bytes that have to come after each event, and the longest time for that: TCP doubles its timeout while nothing comes.
+/// Bytes that have to come after each event, and the longest time for that: TCP doubles its timeout meanwhile.
 const ENOUGH: u64 = 100_000;
 const PATIENCE: Duration = Duration::from_mins(2);
 

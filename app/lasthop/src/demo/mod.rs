@@ -17,6 +17,7 @@ mod plot;
 mod progress;
 mod report;
 mod row;
+mod site;
 mod socket;
 
 use std::path::PathBuf;
@@ -42,8 +43,8 @@ const MOST_SIZE: Bytes = Bytes::mebi(512);
 
 /// Fetch a real file across a fading link, by TCP alone and through lasthop, and compare.
 ///
-/// Builds four hosts on this machine: mobile, air, gateway and fixed host, in network namespaces. It
-/// needs root or an unprivileged user namespace, and /dev/net/tun.
+/// Builds four hosts on this machine: mobile, air, gateway and fixed host, in network namespaces; with --site a mobile
+/// host, three gateways and a fixed host. It needs root or an unprivileged user namespace, and /dev/net/tun.
 #[derive(Debug, Args)]
 #[command(after_help = links::list())]
 pub(crate) struct Arguments {
@@ -79,6 +80,9 @@ pub(crate) struct Arguments {
     /// The direction of the file, seen from the mobile host
     #[arg(long, value_enum, default_value = "down")]
     direction: TransferDirection,
+    /// Play one download while three gateways hand its mobile host over to each other, and plot its pauses
+    #[arg(long, conflicts_with_all = ["link", "skip", "schemes", "direction"])]
+    site: bool,
     /// The folder of the plot and the figures
     #[arg(long, value_name = "DIR", default_value = "lasthop-demo")]
     report: PathBuf,
@@ -89,6 +93,9 @@ pub(crate) struct Arguments {
 
 /// Runs every requested comparison.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.site {
+        return site::run(arguments);
+    }
     let plans = plans(arguments)?;
     let report = Report::in_folder(&arguments.report)?;
     let results = compare(&plans, !arguments.json)?;

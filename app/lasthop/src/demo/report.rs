@@ -34,11 +34,16 @@ impl Report {
 
     /// Writes the figures and draws the plot.
     pub(super) fn write(&self, results: &[RunResult], json: &str) -> Result<(), Failure> {
+        self.write_figures(json)?;
+        plot::draw(results, &self.plot()).map_err(Failure::broken)
+    }
+
+    /// Writes the figures.
+    pub(super) fn write_figures(&self, json: &str) -> Result<(), Failure> {
         let figures = self.folder.join("figures.json");
         fs::write(&figures, format!("{json}\n")).map_err(|error| {
             Failure::broken(format!("cannot write {}: {error}", figures.display()))
-        })?;
-        plot::draw(results, &self.plot()).map_err(Failure::broken)
+        })
     }
 
     /// Returns the path of the plot.

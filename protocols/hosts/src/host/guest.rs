@@ -96,6 +96,10 @@ impl Host {
             let message = message.clone();
             return self.answer_home(now, index, &message);
         }
+        if step.number < guest.number && guest.service.is_here {
+            // It has come back meanwhile, and begun anew: the request is about what was before.
+            return;
+        }
         let due = guest.begin_to_yield(now, step, sent);
         self.agenda.site.set(index, due);
         self.yield_due(now, index);

@@ -22,6 +22,11 @@ impl Host {
             // It has given up its last attachment, and begins anew.
             moving.to = to;
             moving.report = None;
+            if to == Some(moving.from) {
+                // It has gone back, and begun anew there: what that gateway had of it is gone.
+                moving.due = now;
+                self.finish_move(now, index);
+            }
             return;
         }
         match home.place {

@@ -213,16 +213,11 @@ fn a_home_that_starts_again_goes_on_with_its_guest() {
         site.run(loss, true);
         site.network.cut.clear();
         site.run(SECOND * 10, true);
-        for flow in &mut site.flows {
-            flow.sent = flow.came();
-        }
-        let came = [0, 1].map(|flow: usize| site.flows[flow].came());
-        site.run(SECOND, false);
+        let came = went_on(&mut site);
         assert_eq!(site.serving(), "second");
-        let went_on = [0, 1].map(|flow| site.flows[flow].came() - came[flow]);
         assert!(
-            went_on.iter().all(|segments| *segments > 100),
-            "{went_on:?}, {:?}",
+            came.iter().all(|segments| *segments > 100),
+            "{came:?}, {:?}",
             site.events
         );
         // And the next move has nothing to wait for.
@@ -235,6 +230,36 @@ fn a_home_that_starts_again_goes_on_with_its_guest() {
             site.flows[0].stall
         );
     }
+}
+
+/// A home that is stopped learns all at once where its mobile host has been meanwhile.
+#[test]
+fn a_home_that_was_stopped_goes_on_where_its_mobile_host_is() {
+    for millis in (2_000..12_000).step_by(1_000) {
+        let mut site = Roaming::new(Setting::default());
+        site.run(SECOND * 2, false);
+        let until = site.now + Duration::from_millis(millis);
+        site.network.stopped = Some((HOME, until));
+        site.run(Duration::from_millis(millis), false);
+        site.network.stopped = None;
+        site.run(SECOND * 8, false);
+        let came = went_on(&mut site);
+        assert!(
+            came.iter().all(|segments| *segments > 100),
+            "{millis} ms: {came:?}, {:?}",
+            site.events
+        );
+    }
+}
+
+/// Returns the segments of each flow that come in a second, after losses.
+fn went_on(site: &mut Roaming) -> [u64; 2] {
+    for flow in &mut site.flows {
+        flow.sent = flow.came();
+    }
+    let came = [0, 1].map(|flow: usize| site.flows[flow].came());
+    site.run(SECOND, false);
+    [0, 1].map(|flow| site.flows[flow].came() - came[flow])
 }
 
 #[test]

@@ -70,6 +70,18 @@ pub(crate) struct Network {
     pub(crate) number: u64,
     /// Pairs of hosts between which nothing comes through.
     pub(crate) cut: Vec<[usize; 2]>,
+    /// A host that is stopped, and until when: it does nothing, and what comes waits.
+    pub(crate) stopped: Option<(usize, Instant)>,
+}
+
+impl Network {
+    /// Returns the time when a host does what is due at `due`.
+    fn acts_at(&self, host: usize, due: Instant) -> Instant {
+        match self.stopped {
+            Some((stopped, until)) if stopped == host => due.max(until),
+            _ => due,
+        }
+    }
 }
 
 /// A flow from one end to the other.
@@ -204,6 +216,7 @@ impl Roaming {
                 flying: BTreeMap::new(),
                 number: 0,
                 cut: Vec::new(),
+                stopped: None,
             },
         };
         for host in 0..NAMES.len() {
@@ -337,7 +350,8 @@ impl Roaming {
         };
         let free_at = network.free_at.entry((from, to)).or_default();
         *free_at = self.now.max(*free_at) + rate.time_for(Bytes::from(buffer.len() + 42));
-        let arrives = *free_at + delay;
+        let free_at = *free_at;
+        let arrives = network.acts_at(to, free_at + delay);
         let is_cut = |pair: &[usize; 2]| pair.contains(&from) && pair.contains(&to);
         let is_full = is_hop && free_at.since(self.now) > setting.queue;
         if !is_full && !network.random.chance(loss) && !network.cut.iter().any(is_cut) {
@@ -351,7 +365,7 @@ impl Roaming {
     pub(crate) fn run(&mut self, span: Duration, silent: bool) {
         let end = self.now + span;
         loop {
-            let timers = self.hosts.iter().filter_map(Machine::poll_timeout);
+            let timers = (0..NAMES.len()).filter_map(|host| self.due(host));
             let flying = self.network.flying.keys().next().map(|(due, _)| *due);
             let traffic = self.flows.iter().map(|flow| flow.next);
             let traffic = traffic.filter(|_| !silent);
@@ -372,6 +386,12 @@ impl Roaming {
         }
     }
 
+    /// Returns the time when a host acts next by itself.
+    fn due(&self, host: usize) -> Option<Instant> {
+        let due = self.hosts[host].poll_timeout();
+        due.map(|due| self.network.acts_at(host, due))
+    }
+
     fn step(&mut self, silent: bool) {
         let now = self.now;
         if let Some(Connection { ends, .. }) = &mut self.connection {
@@ -385,7 +405,7 @@ impl Roaming {
             self.input(to, datagram(address(from), now, buffer));
         }
         for host in 0..NAMES.len() {
-            let due = self.hosts[host].poll_timeout();
+            let due = self.due(host);
             if due.is_some_and(|due| due <= now) {
                 self.hosts[host].handle_timeout(now);
                 self.carry(host);
@@ -401,6 +421,9 @@ impl Roaming {
                 continue;
             }
             flow.next = now + flow.every;
+            if self.network.acts_at(from, now) > now {
+                continue;
+            }
             if flow.sent < flow.came() + window {
                 let segments = if from == HOME { segments } else { 1 };
                 flow.sent += segments as u64;
