@@ -37,6 +37,26 @@ fn demo(folder: &TempDir, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
+#[test]
+fn a_site_hands_a_mobile_host_over_in_a_download() {
+    if !can_test(no_hosts()) {
+        return;
+    }
+    let _turn = Turn::take();
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    command.current_dir(&folder);
+    command.args(["demo", "--site", "--size", "9 MB", "--json"]);
+    let output = command.output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    let figures: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(figures["sha256_ok"], true, "{figures}");
+    assert_eq!(figures["moves"][0]["to"], "west", "{figures}");
+    let plot = fs::read_to_string(folder.path().join("lasthop-demo/bytes.svg")).unwrap();
+    assert!(plot.contains("west") && plot.contains("megabytes arrived"));
+}
+
 fn rows(output: &Output) -> Vec<Value> {
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");

@@ -57,7 +57,7 @@ impl Host {
         for told in all {
             // One of them may have been removed with a gateway among them.
             if self.peers.get(told).is_some() {
-                self.forget(now, told);
+                self.let_go(now, told, index);
             }
         }
         self.leave_place(index);
@@ -206,24 +206,39 @@ impl Host {
         self.role == Role::Mobile || owners.all(|owner| Some(owner) == known)
     }
 
-    /// Removes a peer of which a gateway tells no more, unless another one does.
+    /// A gateway tells no more of a peer.
     fn hear_no_more_of(&mut self, now: Instant, teller: usize, key: &Key) {
-        let Some(index) = self.index_with(&PublicKey::from_bytes(*key)) else {
-            return;
-        };
-        if self.peers[index].site.teller != Some(teller) {
-            return;
+        let known = self.index_with(&PublicKey::from_bytes(*key));
+        if let Some(index) = known.filter(|index| self.peers[*index].site.teller == Some(teller)) {
+            self.let_go(now, index, teller);
         }
+    }
+
+    /// Removes a peer that this gateway has told of, unless it is a gateway that another one names, too.
+    fn let_go(&mut self, now: Instant, index: usize, teller: usize) {
+        let key = self.key_of(index);
         let names_it = |(other, peer): (usize, &Peer)| {
-            let entry = peer.site.replica.get(key);
-            let names = other != teller && matches!(entry, Some(Entry::Gateway { .. }));
-            names.then_some(other)
+            let entry = peer.site.replica.get(&key);
+            let names = matches!(entry, Some(Entry::Gateway { .. }));
+            let is_apart = ![teller, index].contains(&other) && !self.is_told_by(other, index);
+            (names && is_apart && !self.is_told_by(other, teller)).then_some(other)
         };
         let other = self.peers.iter().find_map(names_it);
-        match other.filter(|_| self.is_gateway(index)) {
+        match other {
             Some(other) => self.peers[index].site.teller = Some(other),
             None => self.forget(now, index),
         }
+    }
+
+    /// Returns true if a peer is known through this gateway only: that has told of it, or of who has.
+    fn is_told_by(&self, mut peer: usize, gateway: usize) -> bool {
+        while let Some(teller) = self.peers.get(peer).and_then(|peer| peer.site.teller) {
+            if teller == gateway {
+                return true;
+            }
+            peer = teller;
+        }
+        false
     }
 
     /// Removes a peer of which nobody tells any more, unless it is in use.
