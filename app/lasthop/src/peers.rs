@@ -168,7 +168,7 @@ impl Row {
 
 /// Revokes a host.
 pub(crate) fn revoke(arguments: &RevokeArguments) -> Result<(), Failure> {
-    let members = arguments.gateway.load()?;
+    let mut members = arguments.gateway.load()?;
     members.revoke(&arguments.name)?;
     notify(&members)?;
     eprintln!("{} is revoked.", arguments.name);

@@ -12,6 +12,7 @@ use super::Source;
 use super::gateway::{GatewayConfig, Invited, Mobile};
 use super::site::{FiledGateway, SiteGateway};
 use crate::failure::Failure;
+use crate::state::FormerKeys;
 
 /// Kind of a host that a gateway knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -98,11 +99,14 @@ impl<'a> From<&'a SiteGateway> for Entry<'a> {
 }
 
 impl GatewayConfig {
-    /// Returns the folder of hosts of one kind in the configuration in `source`, if it names one.
-    pub(crate) fn folder_in(source: &Source, kind: Kind) -> Result<Option<PathBuf>, Failure> {
+    /// Returns the folders of hosts that the configuration in `source` names.
+    pub(crate) fn folders_in(source: &Source) -> Result<BTreeMap<Kind, PathBuf>, Failure> {
         let table: toml::Table = source.parse()?;
-        let folder = table.get(kind.option()).and_then(toml::Value::as_str);
-        Ok(folder.map(|folder| source.file(Path::new(folder))))
+        let folder = |kind: Kind| {
+            let folder = table.get(kind.option()).and_then(toml::Value::as_str)?;
+            Some((kind, source.file(Path::new(folder))))
+        };
+        Ok(Kind::ALL.into_iter().filter_map(folder).collect())
     }
 
     /// Returns the name of the folder of hosts of one kind, if it has one.
@@ -137,6 +141,11 @@ impl GatewayConfig {
             (kind, texts)
         };
         Kind::ALL.map(texts).into()
+    }
+
+    /// Returns the keys that its hosts of one kind had.
+    pub(crate) fn former_of(&mut self, kind: Kind) -> &mut FormerKeys {
+        self.former.entry(kind).or_default()
     }
 
     /// Returns the keys that its hosts had, and why they count no more at this time, in seconds since 1970-01-01 UTC.

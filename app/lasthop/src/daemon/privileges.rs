@@ -19,7 +19,6 @@ use rustix::thread::CapabilitySet;
 use super::reload::Reading;
 use super::split;
 use crate::config::Source;
-use crate::config::entry::Kind;
 use crate::config::gateway::GatewayConfig;
 use crate::failure::Failure;
 use crate::state;
@@ -185,9 +184,7 @@ impl Keeper {
 /// for other gateways of its site, and a mobile host one for its gateway's key.
 fn claims_folders(source: &Source) -> Result<Vec<PathBuf>, Failure> {
     let mut folders: Vec<_> = state::successor_folder(source).into_iter().collect();
-    for kind in Kind::ALL {
-        folders.extend(GatewayConfig::folder_in(source, kind)?);
-    }
+    folders.extend(GatewayConfig::folders_in(source)?.into_values());
     for folder in &mut folders {
         state::create_folder(folder)?;
         *folder = std::path::absolute(&*folder).unwrap_or_else(|_| folder.clone());

@@ -12,7 +12,6 @@ use runtime::helper::Claimed;
 use session::PublicKey;
 
 use super::files::{create_folder, lock, move_to, remove, replace};
-use super::former::FormerKeys;
 use crate::config::entry::{Entry, Kind};
 use crate::config::gateway::{GatewayConfig, Mobile};
 use crate::config::values::Name;
@@ -47,15 +46,12 @@ impl Members {
     /// Reads the configuration of a gateway, after other changes of its folders are complete.
     pub(crate) fn load(path: &Path) -> Result<Self, Failure> {
         let source = Source::read(path)?;
-        let mut folders = Vec::new();
-        for kind in Kind::ALL {
-            folders.extend(GatewayConfig::folder_in(&source, kind)?);
-        }
-        let Some(first) = folders.first() else {
+        let folders = GatewayConfig::folders_in(&source)?;
+        let Some(first) = folders.values().next() else {
             return Err(Self::no_folder(&source, Kind::Mobile));
         };
         folders
-            .iter()
+            .values()
             .try_for_each(|folder| create_folder(folder))?;
         let lock = lock(&first.join(LOCK))?;
         let config = GatewayConfig::load(&source)?;
@@ -259,23 +255,24 @@ impl Members {
 
     /// Notes keys that count no more: their owners are told so.
     fn forget(
-        &self,
+        &mut self,
         kind: Kind,
         keys: impl IntoIterator<Item = PublicKey>,
         reason: Decline,
     ) -> Result<(), Failure> {
         let folder = self.folder(kind)?;
-        FormerKeys::read(&folder).note(&folder, keys, reason)
+        self.config.former_of(kind).note(&folder, keys, reason)
     }
 
     /// Removes a host.
-    pub(crate) fn revoke(&self, name: &str) -> Result<(), Failure> {
+    pub(crate) fn revoke(&mut self, name: &str) -> Result<(), Failure> {
         let (entry, _) = self.of_file(name)?;
         self.refuse_home(&entry)?;
         let invited = entry.invitation.map(|open| open.public_key.0);
         let keys: Vec<_> = entry.key.into_iter().chain(invited).collect();
-        self.forget(entry.kind, keys, Decline::Revoked)?;
-        remove(&self.path(entry.kind, name)?)
+        let kind = entry.kind;
+        self.forget(kind, keys, Decline::Revoked)?;
+        remove(&self.path(kind, name)?)
     }
 
     /// Gives a host another name.

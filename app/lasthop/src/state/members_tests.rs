@@ -173,7 +173,7 @@ fn a_gateway_is_revoked_unless_it_is_a_home() {
     let guest = key(9);
     let text = format!("public_key = \"{guest}\"\naddresses = [\"10.74.0.2\"]\nhome = \"west\"\n");
     fs::write(&path, text).unwrap();
-    let members = gateway.load();
+    let mut members = gateway.load();
     for refused in [members.revoke("west"), members.rename("west", "north")] {
         let refused = refused.unwrap_err().to_string();
         assert!(

@@ -112,7 +112,7 @@ fn addresses(invitation: &Invitation) -> Result<Vec<IpNet>, Failure> {
 /// Refuses a gateway that has no place for others.
 fn refuse_without_folder(path: &Path) -> Result<(), Failure> {
     let source = Source::read(path)?;
-    if GatewayConfig::folder_in(&source, Kind::Gateway)?.is_some() {
+    if GatewayConfig::folders_in(&source)?.contains_key(&Kind::Gateway) {
         return Ok(());
     }
     Err(Members::no_folder(&source, Kind::Gateway))

@@ -30,25 +30,14 @@ impl Host {
             .then(|| entry_of(peer))
             .flatten();
         let for_gateways = entry.clone().filter(|_| is_own);
-        if self.peers.directories.for_gateways.set(key, for_gateways) {
-            self.tell_all(now, true);
-        }
-        let for_mobiles = entry.and_then(Entry::for_mobiles);
-        if self.peers.directories.for_mobiles.set(key, for_mobiles) {
-            self.tell_all(now, false);
-        }
+        self.set_entries(now, key, for_gateways, entry.and_then(Entry::for_mobiles));
     }
 
     /// Takes a peer that is removed out of the directories, and forgets what it has told.
     pub(super) fn unlist(&mut self, now: Instant, index: usize) {
         let key = self.key_of(index);
         self.peers.directories.due.clear(index);
-        if self.peers.directories.for_gateways.set(key, None) {
-            self.tell_all(now, true);
-        }
-        if self.peers.directories.for_mobiles.set(key, None) {
-            self.tell_all(now, false);
-        }
+        self.set_entries(now, key, None, None);
         if !matches!(self.peers[index].site.member, Member::Gateway) {
             return;
         }
@@ -61,6 +50,22 @@ impl Host {
             }
         }
         self.leave_place(index);
+    }
+
+    /// Sets what the directories for gateways and for mobile hosts have of a peer, and tells these if that is news.
+    fn set_entries(
+        &mut self,
+        now: Instant,
+        key: Key,
+        for_gateways: Option<Entry>,
+        for_mobiles: Option<Entry>,
+    ) {
+        if self.peers.directories.for_gateways.set(key, for_gateways) {
+            self.tell_all(now, true);
+        }
+        if self.peers.directories.for_mobiles.set(key, for_mobiles) {
+            self.tell_all(now, false);
+        }
     }
 
     /// Tells the other gateways, or the mobile hosts, what has changed.
@@ -87,8 +92,8 @@ impl Host {
         let is_blank = self.directory_for(index).is_none_or(|its| its.is_blank());
         let reader = &mut self.peers[index].site.reader;
         if reader.understands && !is_blank {
-            let due = reader.begin(now);
-            self.peers.directories.due.set(index, due);
+            reader.begin();
+            self.peers.directories.due.set(index, now);
         }
     }
 
@@ -262,7 +267,10 @@ impl Host {
         let told: Vec<_> = self.peers.iter().filter_map(told).collect();
         for (index, teller) in told {
             let key = self.key_of(index);
-            match self.peers[teller].site.replica.get(&key).cloned() {
+            // The teller may have been removed meanwhile.
+            let entry = self.peers.get(teller);
+            let entry = entry.and_then(|its| its.site.replica.get(&key).cloned());
+            match entry {
                 Some(entry) => self.hear_of(now, teller, &key, entry),
                 None => self.forget(now, index),
             }

@@ -186,10 +186,9 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Begins with the next portion; returns the time to send it.
-    pub(crate) fn begin(&mut self, now: Instant) -> Instant {
+    /// Begins with the next portion.
+    pub(crate) fn begin(&mut self) {
         self.pause = PAUSE;
-        now
     }
 
     /// Returns the time of the repetition of the portion that is sent now.

@@ -3,6 +3,8 @@
 use hosts::{AdmitError, Decline, EventKind, Input, Peer, SitePart, TcpMethod, TcpTerms};
 use units::{Duration, Probability};
 
+use crate::members::admit;
+use crate::site::is_whole;
 use crate::support::build::{self, private_key};
 use crate::support::roaming::{HOME, NAMES, Roaming, Setting, peer};
 use crate::support::{MOBILE, WALL};
@@ -60,11 +62,8 @@ fn a_mobile_host_moves_between_gateways_that_only_its_home_knows() {
             site.run(SECOND, false);
             assert_eq!(site.serving(), NAMES[to], "{:?}", site.events);
         }
-        site.run(SECOND * 3, true);
-        for flow in &site.flows {
-            let is_whole = flow.received.in_order && flow.came() == flow.sent;
-            assert!(is_whole && flow.sent > 100, "{:?}", site.events);
-        }
+        is_whole(&mut site);
+        assert!(site.flows.iter().all(|flow| flow.sent > 100));
     }
 }
 
@@ -76,19 +75,12 @@ fn a_gateway_that_is_added_later_is_told_and_costs_nothing() {
     site.run(SECOND, false);
     assert_eq!(site.peers_of(MOBILE), ["home", "second"]);
     assert_eq!(site.peers_of(2), ["home", "mobile@home"]);
-    let admit = Input::Admit {
-        peer: Box::new(peer(HOME, 3)),
-        scope: None,
-    };
-    site.input(HOME, admit);
+    site.input(HOME, admit(peer(HOME, 3)));
     site.run(SECOND, false);
     assert_eq!(site.peers_of(MOBILE), ["home", "second", "third"]);
     assert_eq!(site.peers_of(2), ["home", "mobile@home", "third"]);
-    site.run(SECOND * 3, true);
-    for flow in &site.flows {
-        let is_whole = flow.received.in_order && flow.came() == flow.sent;
-        assert!(is_whole && flow.sent > 100, "{:?}", site.events);
-    }
+    is_whole(&mut site);
+    assert!(site.flows.iter().all(|flow| flow.sent > 100));
 }
 
 #[test]
@@ -121,6 +113,24 @@ fn a_gateway_that_is_revoked_serves_nobody() {
     site.move_to(HOME);
     site.run(SECOND, true);
     assert_eq!(site.peers_of(MOBILE), ["home", "third"]);
+}
+
+/// The gateway that serves stays until the mobile host has left it, though what told of it is gone.
+#[test]
+fn a_mobile_host_goes_on_without_the_peer_that_told_of_its_gateway() {
+    let mut site = begun(told());
+    site.move_to(2);
+    site.run(SECOND, false);
+    site.input(MOBILE, revoke("home"));
+    assert_eq!(site.peers_of(MOBILE), ["second"]);
+    // The home comes again in another place, and its former one is empty.
+    site.input(MOBILE, admit(peer(MOBILE, 3)));
+    site.input(MOBILE, admit(peer(MOBILE, HOME)));
+    site.input(MOBILE, revoke("third"));
+    site.move_to(HOME);
+    site.run(SECOND, false);
+    assert_eq!(site.serving(), "home");
+    is_whole(&mut site);
 }
 
 #[test]
@@ -165,10 +175,6 @@ fn a_home_or_a_gateway_that_starts_again_tells_and_is_told_again() {
 fn inner_addresses_that_a_gateway_has_given_are_told_by_nobody() {
     let mut site = begun(told());
     let own = build::peer("own", &[("10.9.0.0", 24)]);
-    let admit = |peer| Input::Admit {
-        peer: Box::new(peer),
-        scope: None,
-    };
     site.input(2, admit(own));
     assert_eq!(site.peers_of(2), ["home", "third", "own"]);
     // The home tells of another one that has an address of it.
@@ -188,10 +194,6 @@ fn a_gateway_that_tells_of_a_mobile_host_of_another_one_gets_nothing() {
     let mut site = Roaming::new(told());
     // The third one takes itself for the home, and is the first to tell the second.
     site.network.cut = vec![[HOME, 2]];
-    let admit = |peer| Input::Admit {
-        peer: Box::new(peer),
-        scope: None,
-    };
     site.input(3, admit(resident("mobile", "10.9.0.2")));
     let mut third = peer(HOME, 3);
     third.membership.site = SitePart::Gateway;
@@ -218,8 +220,7 @@ fn many_mobile_hosts_are_told_in_portions() {
     for number in 0..MANY {
         let [high, low] = number.to_be_bytes();
         let one = resident(&format!("m{number}"), &format!("10.10.{high}.{low}"));
-        let peer = Box::new(one);
-        site.input(HOME, Input::Admit { peer, scope: None });
+        site.input(HOME, admit(one));
     }
     // 8 KiB for each round trip between gateways.
     site.run(SECOND, true);

@@ -12,7 +12,7 @@ use crate::support::{MOBILE, WALL};
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Checks that both flows have come whole, once and in order.
-fn is_whole(site: &mut Roaming) {
+pub(crate) fn is_whole(site: &mut Roaming) {
     site.run(SECOND * 3, true);
     for (number, flow) in site.flows.iter().enumerate() {
         let received = &flow.received;
