@@ -69,7 +69,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Returns the names of the mobile hosts that the gateway serves.
 fn served(socket: &Path) -> Result<Vec<String>, Failure> {
-    let is_here = |peer: &PeerSummary| peer.is_connected && peer.site == Some(SiteStatus::Here);
+    let is_here = |peer: &PeerSummary| {
+        let is_here = matches!(peer.site, Some(SiteStatus::Here | SiteStatus::Relays));
+        peer.is_connected && is_here
+    };
     let here = peers_of(socket)?.into_iter().filter(is_here);
     Ok(here.map(|peer| peer.name).collect())
 }

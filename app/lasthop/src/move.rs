@@ -39,9 +39,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let socket = arguments.daemon.socket()?;
     let gateway = &arguments.gateway;
     let serves = || -> Result<Option<String>, Failure> {
-        let mut peers = peers_of(&socket)?.into_iter();
-        let serves = |peer: &PeerSummary| peer.site == Some(SiteStatus::Serves);
-        Ok(peers.find(serves).map(|peer| peer.name))
+        let peers = peers_of(&socket)?;
+        let with = |site| peers.iter().find(|peer| peer.site.as_ref() == Some(&site));
+        let serves = with(SiteStatus::Relays).or_else(|| with(SiteStatus::Serves));
+        Ok(serves.map(|peer: &PeerSummary| peer.name.clone()))
     };
     let former = serves()?;
     if former.as_ref() == Some(gateway) {

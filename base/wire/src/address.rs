@@ -10,8 +10,9 @@ use thiserror::Error;
 
 use crate::ethernet::MacAddress;
 
-/// Begin of the text form of an address for TLS.
+/// Begin of the text form of an address for TLS, and of that of a relay.
 const TLS: &str = "tls:";
+const RELAY: &str = "relay:";
 
 /// Address of a host on the hop, by the bearer that carries its frames. Its text form is the usual one of that bearer:
 /// `192.0.2.1:51830`, `02:00:5e:10:00:01`, `tls:192.0.2.1:443`.
@@ -23,6 +24,18 @@ pub enum HopAddress {
     Ethernet(MacAddress),
     /// Address of a connection of TLS over TCP, whose bytes carry datagrams.
     Tls(SocketAddr),
+    /// Address behind another host, which relays datagrams.
+    Relay(Relay),
+}
+
+/// A host behind another one that relays datagrams to it, by this host's own numbers of both. So no other host
+/// understands it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Relay {
+    /// Number of the host that relays.
+    pub by: u32,
+    /// Number of the host behind it.
+    pub to: u32,
 }
 
 impl HopAddress {
@@ -32,9 +45,14 @@ impl HopAddress {
     /// Returns true if it is an address of several hosts.
     pub const fn is_group(self) -> bool {
         match self {
-            Self::Udp(_) | Self::Tls(_) => false,
+            Self::Udp(_) | Self::Tls(_) | Self::Relay(_) => false,
             Self::Ethernet(address) => address.is_group(),
         }
+    }
+
+    /// Returns true if it is behind another host.
+    pub const fn is_relayed(self) -> bool {
+        matches!(self, Self::Relay(_))
     }
 }
 
@@ -56,6 +74,7 @@ impl fmt::Display for HopAddress {
             Self::Udp(address) => address.fmt(formatter),
             Self::Ethernet(address) => address.fmt(formatter),
             Self::Tls(address) => write!(formatter, "{TLS}{address}"),
+            Self::Relay(Relay { by, to }) => write!(formatter, "{RELAY}{by}/{to}"),
         }
     }
 }
@@ -101,6 +120,13 @@ impl FromStr for HopAddress {
         if let Some(address) = text.strip_prefix(TLS) {
             let address = address.parse().map(Self::Tls);
             return address.map_err(|_| ParseHopAddressError(text.into()));
+        }
+        if let Some(numbers) = text.strip_prefix(RELAY) {
+            let relay = numbers.split_once('/').and_then(|(by, to)| {
+                let (by, to) = (by.parse().ok()?, to.parse().ok()?);
+                Some(Self::Relay(Relay { by, to }))
+            });
+            return relay.ok_or_else(|| ParseHopAddressError(text.into()));
         }
         let by_ethernet = || text.parse().ok().map(Self::Ethernet);
         let found = text.parse().ok().map(Self::Udp).or_else(by_ethernet);

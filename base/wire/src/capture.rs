@@ -65,7 +65,7 @@ impl CaptureHeader<'_> {
         out.extend(self.association.to_be_bytes());
         out.extend([address_kind(self.address), name.len() as u8]);
         match self.address {
-            None => {}
+            None | Some(HopAddress::Relay(_)) => {}
             Some(HopAddress::Ethernet(address)) => out.extend(address.0),
             Some(
                 HopAddress::Udp(SocketAddr::V4(address)) | HopAddress::Tls(SocketAddr::V4(address)),
@@ -86,7 +86,7 @@ impl CaptureHeader<'_> {
 
 fn address_kind(address: Option<HopAddress>) -> u8 {
     match address {
-        None => NO_ADDRESS,
+        None | Some(HopAddress::Relay(_)) => NO_ADDRESS,
         Some(HopAddress::Ethernet(_)) => ETHERNET,
         Some(HopAddress::Udp(SocketAddr::V4(_))) => IPV4,
         Some(HopAddress::Udp(SocketAddr::V6(_))) => IPV6,

@@ -57,9 +57,9 @@ impl DatagramBearer for NetworkBearer {
 
     fn send(&mut self, to: HopAddress, datagrams: &[PacketBuffer]) -> Sent {
         match (to, &mut self.tls) {
-            (HopAddress::Udp(_) | HopAddress::Ethernet(_), _) => self.udp.send(to, datagrams),
             (HopAddress::Tls(to), Some(tls)) => tls.send(clock::monotonic(), to, datagrams),
             (HopAddress::Tls(_), None) => refuse(datagrams, no_such_address(), &mut self.counters),
+            _ => self.udp.send(to, datagrams),
         }
     }
 

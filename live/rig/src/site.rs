@@ -51,8 +51,13 @@ fn on_air(gateway: usize) -> String {
 
 impl Site {
     /// Creates the hosts, and files for their daemons. The mobile host's links are cables, or carry what the file
-    /// `link` says.
-    pub fn new(program: &Path, folder: &Path, link: Option<&Path>) -> Result<Self, Failure> {
+    /// `link` says; the lines `terms` are of its section at the home.
+    pub fn new(
+        program: &Path,
+        folder: &Path,
+        link: Option<&Path>,
+        terms: &str,
+    ) -> Result<Self, Failure> {
         let [fixed, mobile, east, west, north] = hosts()?;
         let site = Self {
             fixed,
@@ -70,7 +75,7 @@ impl Site {
             End::new(&site.fixed, "wire", &outside),
         ])?;
         route(&site.fixed, "10.73.0.0/24", "198.51.100.1")?;
-        site.configure()?;
+        site.configure(terms)?;
         Ok(Self {
             _airs: airs.into_iter().flatten().collect(),
             ..site
@@ -112,7 +117,7 @@ impl Site {
         Ok(Some(air))
     }
 
-    fn configure(&self) -> Result<(), Failure> {
+    fn configure(&self, terms: &str) -> Result<(), Failure> {
         let key = |name| make_key(&self.program, &self.folder, name);
         let keys: Vec<_> = GATEWAYS.into_iter().map(key).collect::<Result<_, _>>()?;
         let mobile = key(MOBILE)?;
@@ -132,7 +137,7 @@ impl Site {
             if own == 0 {
                 let _ = write!(
                     text,
-                    "[[peers]]\nname = \"{MOBILE}\"\npublic_key = \"{mobile}\"\naddresses = [\"{INSIDE}\"]\n"
+                    "[[peers]]\nname = \"{MOBILE}\"\npublic_key = \"{mobile}\"\naddresses = [\"{INSIDE}\"]\n{terms}\n"
                 );
             }
             self.write(name, &text)?;
@@ -190,11 +195,12 @@ impl Site {
         status(&self.program, name, &self.folder.join(name)).unwrap_or_default()
     }
 
-    /// Returns the name of the gateway that serves the mobile host, as that knows; empty if none does.
+    /// Returns the name of the gateway that serves the mobile host, or relays, as that knows; empty if none does.
     pub fn serving(&self) -> String {
         let status = self.status(MOBILE);
-        let mut peers = status["host"]["peers"].as_array().into_iter().flatten();
-        let serves = peers.find(|peer| peer["site"] == "serves");
+        let peers = || status["host"]["peers"].as_array().into_iter().flatten();
+        let with = |site: &str| peers().find(|peer| peer["site"] == site);
+        let serves = with("relays").or_else(|| with("serves"));
         let name = serves.and_then(|peer| peer["name"].as_str());
         name.unwrap_or_default().to_owned()
     }

@@ -83,6 +83,11 @@ pub enum EventKind {
         /// True if all that the former gateway had to deliver goes on.
         kept: bool,
     },
+    /// From now on this gateway relays between this mobile host and its home.
+    Relays {
+        /// Time since the move began.
+        lasted: Duration,
+    },
     /// The peer, a gateway of the site, is asked to serve this mobile host in place of another one.
     MoveBegan,
     /// The peer, a gateway of the site, did not answer in time, and the former one goes on to serve this mobile host.
@@ -169,6 +174,7 @@ impl EventKind {
             Self::HandoffBegan => "handoff-began",
             Self::HandoffEnded { .. } => "handoff-ended",
             Self::Attached { .. } => "attached",
+            Self::Relays { .. } => "relays",
             Self::MoveBegan => "move-began",
             Self::NotAttached => "not-attached",
             Self::Drained => "drained",
@@ -207,6 +213,7 @@ impl EventKind {
             | Self::FormerKeyUsed
             | Self::StampRefused { .. }
             | Self::Attached { .. }
+            | Self::Relays { .. }
             | Self::MoveBegan
             | Self::NotAttached
             | Self::Drained
@@ -258,6 +265,7 @@ impl fmt::Display for Event {
                 write!(formatter, "in reach after a change that took {lasted}")
             }
             EventKind::Attached { .. }
+            | EventKind::Relays { .. }
             | EventKind::MoveBegan
             | EventKind::NotAttached
             | EventKind::Drained
@@ -301,6 +309,7 @@ impl fmt::Display for Event {
 fn of_site(kind: &EventKind) -> String {
     match kind {
         EventKind::Attached { lasted, .. } => format!("serves this host, after {lasted}"),
+        EventKind::Relays { lasted } => format!("relays to the home, after {lasted}"),
         EventKind::MoveBegan => "is asked to serve this host".into(),
         EventKind::NotAttached => "does not answer; the former gateway stays".into(),
         EventKind::Drained => "is about to end, and asks this host to leave".into(),

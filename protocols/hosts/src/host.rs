@@ -14,6 +14,7 @@ mod mobile;
 mod presence;
 mod reach;
 mod receive;
+mod relay;
 mod resolver;
 pub(crate) mod round;
 mod search;

@@ -9,6 +9,7 @@ use session::{DATA_OVERHEAD_BYTES, PeerId};
 use units::{BitRate, Bytes, Duration, Instant};
 use wire::address::HopAddress;
 use wire::ethernet;
+use wire::hop::RelayHeader;
 
 use crate::presence::Presence;
 use crate::reach::Reach;
@@ -200,6 +201,8 @@ pub(crate) fn around(endpoint: Option<HopAddress>) -> usize {
         Some(HopAddress::Udp(address)) => ip(&address) + UDP,
         // As if each datagram had a segment and a record for itself: then one fits in a segment.
         Some(HopAddress::Tls(address)) => ip(&address) + TLS,
+        // The longer of its two legs, whatever it is by.
+        Some(HopAddress::Relay(_)) => IPV6 + UDP + DATA_OVERHEAD_BYTES + RelayHeader::LONGEST,
         None => IPV4 + UDP,
     };
     headers + DATA_OVERHEAD_BYTES
@@ -207,6 +210,8 @@ pub(crate) fn around(endpoint: Option<HopAddress>) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use wire::address::Relay;
+
     use super::*;
 
     /// RFC 791, RFC 8200 and RFC 768 give the lengths of the headers.
@@ -215,6 +220,7 @@ mod tests {
         let udp = |address: &str| Some(HopAddress::Udp(address.parse().expect("an address")));
         let tls = |address: &str| Some(HopAddress::Tls(address.parse().expect("an address")));
         let ethernet = HopAddress::Ethernet(ethernet::MacAddress([2, 0, 0, 0, 0, 1]));
+        let relay = Relay { by: 1, to: 2 };
         let carriers = [
             (None, 28),
             (udp("192.0.2.1:5000"), 28),
@@ -223,6 +229,7 @@ mod tests {
             (Some(ethernet), ethernet::LENGTH_BYTES),
             (tls("192.0.2.1:443"), 76),
             (tls("[2001:db8::1]:443"), 96),
+            (Some(HopAddress::Relay(relay)), 48 + 33 + DATA_OVERHEAD_BYTES),
         ];
         for (endpoint, headers) in carriers {
             assert_eq!(

@@ -120,7 +120,7 @@ impl Search {
         };
         let of_places = self.places.iter().filter_map(|place| match place {
             HopAddress::Udp(at) => Some(ways.tls(*at)),
-            HopAddress::Tls(_) | HopAddress::Ethernet(_) => None,
+            HopAddress::Tls(_) | HopAddress::Ethernet(_) | HopAddress::Relay(_) => None,
         });
         let first = if ways.uses_udp() {
             ways.tls(ways.udp)
@@ -139,12 +139,12 @@ impl Search {
         let tls = match at {
             HopAddress::Udp(at) => return Some(at),
             HopAddress::Tls(at) => at,
-            HopAddress::Ethernet(_) => return None,
+            HopAddress::Ethernet(_) | HopAddress::Relay(_) => return None,
         };
         let known = self.ways.as_ref().map(|ways| ways.udp)?;
         let places = self.places.iter().filter_map(|place| match place {
             HopAddress::Udp(at) => Some(*at),
-            HopAddress::Tls(_) | HopAddress::Ethernet(_) => None,
+            HopAddress::Tls(_) | HopAddress::Ethernet(_) | HopAddress::Relay(_) => None,
         });
         let mut all = std::iter::once(known).chain(places);
         let is_there = |udp: &SocketAddr| udp.ip() == tls.ip();

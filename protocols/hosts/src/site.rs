@@ -56,6 +56,8 @@ pub enum SiteStatus {
     Gateway,
     /// A mobile host that this gateway serves.
     Here,
+    /// A gateway that relays between this mobile host and its home, or a mobile host for which this gateway does.
+    Relays,
     /// A mobile host with its home here, which the gateway with this name serves.
     At(String),
     /// A mobile host with its home elsewhere, which this gateway does not serve.
@@ -98,6 +100,8 @@ pub(crate) struct InSite {
     pub(crate) has_forged: bool,
     /// Time when it, a gateway, asked this mobile host to go to another one.
     pub(crate) drained: Option<Instant>,
+    /// True if it, the home of this mobile host, remains the other end of the hop, and other gateways relay.
+    pub(crate) remains: bool,
     /// Index of the gateway that has told of it, unless this host's configuration has it.
     pub(crate) teller: Option<usize>,
     /// Its directory, if it is a gateway, and what it has of this host's.
@@ -118,6 +122,7 @@ impl From<SitePart> for InSite {
             messages: 0,
             has_forged: false,
             drained: None,
+            remains: false,
             teller: None,
             replica: Replica::default(),
             reader: Reader::default(),

@@ -161,7 +161,7 @@ impl Host {
             packets_refused: peer.foreign.packets,
             trouble: self.trouble(now, index),
             choice: self.choice(index),
-            site: self.site_status(index),
+            site: self.site_status(now, index),
             knows_former_key: peer.keys.knows_former,
             limit: peer.limit(now),
             recent: peer.association.traffic(now),

@@ -19,6 +19,14 @@ const BINDINGS: u64 = 16;
 /// Feature bit: the host reads what gateways tell of others.
 const SITES: u64 = 64;
 
+/// Feature bit: this gateway remains the other end of the hop wherever the mobile host is; other gateways relay.
+const REMAINS: u64 = 128;
+
+/// Returns true if a gateway with these feature bits remains the other end of the hop.
+pub(crate) fn remains(features: u64) -> bool {
+    features & REMAINS != 0
+}
+
 /// Returns the feature bits of every host.
 pub(crate) fn of_all() -> u64 {
     SITES
@@ -29,9 +37,9 @@ pub(crate) fn knows_sites(features: u64) -> bool {
     features & SITES != 0
 }
 
-/// Returns the feature bits of every gateway.
-pub(crate) fn of_gateways() -> u64 {
-    BINDINGS
+/// Returns the feature bits of a gateway, which remains the other end of the hop if `remains`.
+pub(crate) fn of_gateway(remains: bool) -> u64 {
+    BINDINGS | if remains { REMAINS } else { 0 }
 }
 
 /// Returns true if a gateway with these feature bits answers questions about bindings.

@@ -157,7 +157,7 @@ impl Ways {
         let is_way = match at {
             HopAddress::Tls(at) => at.port() == self.port,
             HopAddress::Udp(_) => at == self.udp(),
-            HopAddress::Ethernet(_) => false,
+            HopAddress::Ethernet(_) | HopAddress::Relay(_) => false,
         };
         is_way && in_use != Some(at)
     }
@@ -249,7 +249,7 @@ impl Ways {
                 Some(Step::AskHere)
             }
             (State::Udp { .. } | State::Deciding { .. }, _)
-            | (State::Tls { .. }, HopAddress::Ethernet(_)) => None,
+            | (State::Tls { .. }, HopAddress::Ethernet(_) | HopAddress::Relay(_)) => None,
         }
     }
 
@@ -272,14 +272,11 @@ impl Ways {
                     is_active: true,
                 };
             }
-            (HopAddress::Udp(_) | HopAddress::Ethernet(_), State::Tls { .. }) => {
+            (_, State::Tls { .. }) => {
                 self.returned = Some(now);
                 self.state = State::first();
             }
-            (
-                HopAddress::Udp(_) | HopAddress::Ethernet(_),
-                State::Udp { .. } | State::Deciding { .. },
-            ) => self.state = State::first(),
+            (_, State::Udp { .. } | State::Deciding { .. }) => self.state = State::first(),
         }
     }
 

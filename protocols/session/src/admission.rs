@@ -106,7 +106,7 @@ fn sender(at: HopAddress) -> HopAddress {
             let network = Ipv6Addr::from_bits(at.ip().to_bits() >> 64 << 64);
             HopAddress::Udp(SocketAddrV6::new(network, 0, 0, 0).into())
         }
-        HopAddress::Ethernet(_) => at,
+        HopAddress::Ethernet(_) | HopAddress::Relay(_) => at,
     }
 }
 

@@ -42,6 +42,10 @@ impl TokenKey {
                 .chain_update([66])
                 .chain_update(at.ip().octets())
                 .chain_update(at.port().to_le_bytes()),
+            HopAddress::Relay(at) => mac
+                .chain_update([8])
+                .chain_update(at.by.to_le_bytes())
+                .chain_update(at.to.to_le_bytes()),
         };
         mac.finalize().into_bytes().into()
     }

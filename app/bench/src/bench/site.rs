@@ -50,6 +50,9 @@ pub(crate) struct Options {
     /// The sender's congestion control: one of those of the kernel
     #[arg(long, default_value = "cubic")]
     sender: String,
+    /// Lines of the mobile host's section at its home, such as `tcp = "snoop"`
+    #[arg(long, default_value = "")]
+    terms: String,
     /// File for the rows, as JSON
     #[arg(long, value_name = "FILE", default_value = "target/bench-site.json")]
     json: PathBuf,
@@ -77,7 +80,7 @@ type Call = Arc<Mutex<Vec<(u64, f64, f64)>>>;
 pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let program = options.alone.enter(shell, || Ok(()))?;
     let folder = setting::folder(Some("/mnt"))?;
-    let mut roaming = Roaming::begin(folder.path(), program, &options.sender)?;
+    let mut roaming = Roaming::begin(folder.path(), program, options)?;
     let rows = roaming.measure(options)?;
     show(&rows);
     super::keep(shell, &options.json, &rows)
@@ -94,14 +97,14 @@ struct Roaming {
 }
 
 impl Roaming {
-    fn begin(folder: &Path, program: &Path, sender: &str) -> Result<Self, Failure> {
+    fn begin(folder: &Path, program: &Path, options: &Options) -> Result<Self, Failure> {
         let link = folder.join("link.toml");
         peers::write(&link, LINK)?;
-        let site = Site::new(program, folder, Some(&link))?;
+        let site = Site::new(program, folder, Some(&link), &options.terms)?;
         let daemons = site.start_all()?;
         let (arrivals, call, begun) = (Arc::default(), Call::default(), Instant::now());
         let hosts = [&site.fixed, &site.mobile];
-        download(hosts, FIXED, sender, begun, Arc::clone(&arrivals))?;
+        download(hosts, FIXED, &options.sender, begun, Arc::clone(&arrivals))?;
         begin_call(&site, begun, &call)?;
         Ok(Self {
             site,

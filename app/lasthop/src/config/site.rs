@@ -262,7 +262,7 @@ impl GatewayConfig {
             return Err(source.wrong(Some(home.span()), what));
         }
         if peer.home.is_some() && peer.tcp != Tcp::Arq {
-            let what = "`tcp` is \"arq\" for a mobile host with another home: other states do not move yet";
+            let what = "the home of a mobile host chooses `tcp`; remove this line, or `home`";
             return Err(source.wrong(Some(peer.name.span()), what));
         }
         Ok(())

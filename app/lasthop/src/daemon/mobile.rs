@@ -291,7 +291,8 @@ fn kind_of(endpoint: HopAddress) -> AddressKind {
         HopAddress::Udp(SocketAddr::V6(_)) | HopAddress::Tls(SocketAddr::V6(_)) => AddressKind::V6,
         HopAddress::Udp(SocketAddr::V4(_))
         | HopAddress::Tls(SocketAddr::V4(_))
-        | HopAddress::Ethernet(_) => AddressKind::V4,
+        | HopAddress::Ethernet(_)
+        | HopAddress::Relay(_) => AddressKind::V4,
     }
 }
 

@@ -213,7 +213,7 @@ fn make_host(config: hosts::Config) -> Result<(Host, Option<Twin>), Failure> {
 fn examine(bearer: &Bearer, role: Role, link: &str, tun: &Tun) {
     let port = match bearer.local_address() {
         HopAddress::Udp(at) => (role == Role::Gateway).then(|| at.port()),
-        HopAddress::Tls(_) | HopAddress::Ethernet(_) => None,
+        HopAddress::Tls(_) | HopAddress::Ethernet(_) | HopAddress::Relay(_) => None,
     };
     doctor::examine_at_start(role, link, tun.own().collect(), port);
 }

@@ -90,7 +90,8 @@ impl Wiring {
             _ if self.may_change_kind => loosen_source_check(undo, ["all", "default"]),
             HopAddress::Udp(SocketAddr::V6(_))
             | HopAddress::Tls(SocketAddr::V6(_))
-            | HopAddress::Ethernet(_) => Ok(()),
+            | HopAddress::Ethernet(_)
+            | HopAddress::Relay(_) => Ok(()),
         }
     }
 

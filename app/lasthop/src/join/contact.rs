@@ -231,7 +231,7 @@ impl Contact {
     fn send(&mut self, to: HopAddress, bytes: &[u8]) {
         match (to, &mut self.beside) {
             (HopAddress::Tls(to), Some(beside)) => beside.send(clock::monotonic(), to, bytes),
-            (HopAddress::Udp(_) | HopAddress::Tls(_) | HopAddress::Ethernet(_), _) => {
+            _ => {
                 if let Some(place) = self.place_at(to)
                     && let Some(socket) = &place.socket
                     && let Err(error) = socket.send(bytes)

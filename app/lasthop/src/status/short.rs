@@ -42,6 +42,7 @@ pub(crate) fn place(site: &SiteStatus) -> Option<String> {
     match site {
         SiteStatus::At(gateway) => Some(format!("at {gateway}")),
         SiteStatus::Reserve => Some("in reserve".into()),
+        SiteStatus::Relays => Some("relays".into()),
         SiteStatus::Elsewhere => Some("elsewhere".into()),
         SiteStatus::Serves | SiteStatus::Here | SiteStatus::Gateway => None,
     }

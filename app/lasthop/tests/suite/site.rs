@@ -21,7 +21,7 @@ impl Hosts {
         let turn = Turn::take();
         let folder = tempfile::tempdir().unwrap();
         Self {
-            site: Site::new(Path::new(PROGRAM), folder.path(), None).unwrap(),
+            site: Site::new(Path::new(PROGRAM), folder.path(), None, "").unwrap(),
             _folder: folder,
             _turn: turn,
         }

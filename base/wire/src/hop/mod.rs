@@ -7,6 +7,7 @@ mod notice;
 mod path;
 mod read;
 mod record;
+mod relay;
 mod resolver;
 mod varint;
 mod write;
@@ -18,6 +19,7 @@ pub use notice::NoticeMessage;
 pub use path::PathMessage;
 pub use read::{AckRanges, Chunk, Chunks, Frame, MalformedFrame};
 pub use record::{RecordHead, RecordReader, RecordWriter, StreamBroken};
+pub use relay::RelayHeader;
 pub use resolver::{ResolverMessage, Resolvers};
 pub use write::{AckFields, FrameWriter};
 

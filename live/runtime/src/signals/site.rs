@@ -21,7 +21,7 @@ impl SiteHop {
     pub(super) fn changes(&mut self, event: &Event) -> Vec<Change> {
         match event.kind {
             EventKind::MoveBegan => vec![Change::HandoffBegan],
-            EventKind::NotAttached => vec![Change::HandoffEnded],
+            EventKind::NotAttached | EventKind::Relays { .. } => vec![Change::HandoffEnded],
             EventKind::Attached { kept, .. } => {
                 self.serving.clone_from(&event.peer);
                 attached(kept)

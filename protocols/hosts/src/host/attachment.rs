@@ -2,6 +2,7 @@
 
 use session::PublicKey;
 use units::Instant;
+use wire::address::HopAddress;
 use wire::hop::PathMessage;
 
 use super::Host;
@@ -16,11 +17,14 @@ impl Host {
         let Some(to) = self.index_with(gateway) else {
             return;
         };
-        let side = &self.mobile;
-        if self.role != Role::Mobile || side.gateway == to || side.attachment.is_some() {
+        let is_attached = self.attached_to() == to || self.mobile.attachment.is_some();
+        if self.role != Role::Mobile || is_attached {
             return;
         }
         self.begin_attachment(now, to, cause);
+        if self.keeps_its_home() && self.peers[to].presence.is_linked() {
+            return self.begin_path(now, to);
+        }
         // Only a mobile host initiates.
         let _ = self.endpoint.connect(now, self.peers[to].id);
     }
@@ -57,9 +61,14 @@ impl Host {
     }
 
     /// Gives up an attachment that was begun because this gateway was silent: it has been heard.
-    pub(super) fn gateway_is_back(&mut self, now: Instant, index: usize) {
+    pub(super) fn gateway_is_back(&mut self, now: Instant, index: usize, from: HopAddress) {
+        let is_on_path = self.peers[index].endpoint == Some(from);
         let is_needless = |attachment: &Attachment| {
-            attachment.cause == Cause::Silence && attachment.due.is_none()
+            let is_needless = match attachment.is_path {
+                true => is_on_path,
+                false => attachment.due.is_none(),
+            };
+            attachment.cause == Cause::Silence && is_needless
         };
         let attachment = self.mobile.attachment.as_ref();
         if self.mobile.gateway == index && attachment.is_some_and(is_needless) {
@@ -70,9 +79,9 @@ impl Host {
     /// Returns the gateway to try after the last one. Those that are drained come last, and only if the former one is
     /// silent.
     pub(super) fn next_gateway(&mut self, now: Instant, cause: Cause) -> Option<PublicKey> {
-        let side = &self.mobile;
+        let present = self.attached_to();
         let gateways = self.peers.iter().filter(|(index, peer)| {
-            *index != side.gateway && matches!(peer.site.member, Member::Gateway)
+            *index != present && matches!(peer.site.member, Member::Gateway)
         });
         let ranked = gateways.map(|(index, peer)| {
             let is_last = is_avoided(peer.site.drained, now);
@@ -82,7 +91,7 @@ impl Host {
             .filter(|(is_last, ..)| !is_last || cause == Cause::Silence)
             .collect();
         all.sort_by_key(|(is_last, index, _)| (*is_last, *index));
-        let last = all.iter().position(|(_, index, _)| *index == side.tried);
+        let last = all.iter().position(|(_, index, _)| *index == self.mobile.tried);
         let next = last.map_or(0, |last| (last + 1) % all.len());
         let (_, index, key) = *all.get(next)?;
         self.mobile.tried = index;
@@ -90,10 +99,13 @@ impl Host {
     }
 
     fn begin_attachment(&mut self, now: Instant, to: usize, cause: Cause) {
+        let is_path = self.keeps_its_home();
         let side = &mut self.mobile;
         let wall = self.endpoint.wall_clock(now);
         side.attachments = wall.max(side.attachments + 1);
-        side.attachment = Some(Attachment::new(now, to, side.attachments, cause));
+        let mut attachment = Attachment::new(now, to, side.attachments, cause);
+        attachment.is_path = is_path && cause != Cause::First;
+        side.attachment = Some(attachment);
     }
 
     /// There are new keys with a gateway: asks it to serve this host, if it is to.
@@ -109,6 +121,9 @@ impl Host {
         };
         if attachment.to != index || (attachment.due.is_some() && !anew) {
             return;
+        }
+        if attachment.is_path {
+            return self.begin_path(now, index);
         }
         let begins = attachment.due.replace(now).is_none();
         let former = self.mobile.gateway;
@@ -128,6 +143,15 @@ impl Host {
         self.attach_due(now);
     }
 
+    /// Begins to use another path to the home, by way of a gateway.
+    fn begin_path(&mut self, now: Instant, by: usize) {
+        if let Some(attachment) = &mut self.mobile.attachment {
+            attachment.due = Some(now);
+            self.announce(by, EventKind::MoveBegan);
+            self.attach_due(now);
+        }
+    }
+
     /// Asks the next gateway to serve this host, if that is due.
     pub(super) fn attach_due(&mut self, now: Instant) {
         let Some(attachment) = &mut self.mobile.attachment else {
@@ -138,6 +162,9 @@ impl Host {
         }
         if attachment.asks(now) {
             let to = attachment.to;
+            if attachment.is_path {
+                return self.challenge_by(now, to);
+            }
             let step = Step {
                 number: attachment.number,
                 report: attachment.report.clone(),
@@ -156,6 +183,13 @@ impl Host {
             return;
         };
         self.announce(attachment.to, EventKind::NotAttached);
+        if attachment.is_path {
+            // There are new keys with it the next time.
+            if attachment.to != self.mobile.gateway {
+                self.leave_gateway(now, attachment.to);
+            }
+            return;
+        }
         let former = self.mobile.gateway;
         // Once it was asked, the former one may have ended its association, so that begins anew.
         let asked = attachment.due.map(|_| former);
@@ -231,14 +265,14 @@ impl Host {
     /// one is asked to.
     pub(super) fn waits_for_attachment(&self, index: usize) -> bool {
         let asked = self.mobile.attachment.as_ref();
-        self.mobile.gateway == index && asked.is_some_and(|attachment| attachment.due.is_some())
+        self.mobile.gateway == index && asked.is_some_and(Attachment::freezes)
     }
 
     /// Returns true if packets of a peer with a source of this owner are passed on: it is the owner, or a gateway that
     /// is about to take its place.
     pub(super) fn owns(&self, index: usize, owner: Option<usize>) -> bool {
         let asked = self.mobile.attachment.as_ref();
-        let next = asked.filter(|attachment| attachment.due.is_some());
+        let next = asked.filter(|attachment| attachment.freezes());
         let next = next.map(|attachment| attachment.to);
         owner == Some(index) || (next == Some(index) && owner == Some(self.mobile.gateway))
     }

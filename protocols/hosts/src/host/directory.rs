@@ -257,7 +257,8 @@ impl Host {
     /// Returns true if a gateway serves this mobile host, or is asked to: it stays as it is until that has moved.
     fn is_in_use(&self, index: usize) -> bool {
         let asked = self.mobile.attachment.as_ref();
-        let is_it = self.mobile.gateway == index || asked.is_some_and(|asked| asked.to == index);
+        let is_present = [self.mobile.gateway, self.attached_to()].contains(&index);
+        let is_it = is_present || asked.is_some_and(|asked| asked.to == index);
         self.role == Role::Mobile && is_it
     }
 
@@ -366,28 +367,19 @@ impl Host {
 fn entry_of(peer: &Peer) -> Option<Entry> {
     let settings = &peer.settings;
     let name = || settings.name.clone();
-    if settings.preshared.is_some() {
-        // A secret of two hosts alone.
-        return None;
-    }
     match (settings.membership.site, settings.endpoint) {
         (SitePart::Gateway, Some(HopAddress::Udp(at))) => Some(Entry::Gateway {
             name: name(),
             at,
             for_mobiles: settings.membership.for_mobiles,
         }),
-        (SitePart::Alone, _) => {
-            let is_by_packets = settings.tcp == TcpTerms::Choose(TcpMethod::Arq)
-                && settings.split == SplitTerms::Never
-                && peer.streams.scope.is_none();
-            // One that is invited has no addresses yet.
-            (is_by_packets && !settings.prefixes.is_empty()).then(|| Entry::Mobile {
-                name: name(),
-                prefixes: settings.prefixes.clone(),
-                new_flows: settings.caps.new_flows,
-                packets: settings.caps.packets,
-            })
-        }
+        // One that is invited has no addresses yet.
+        (SitePart::Alone, _) => (!settings.prefixes.is_empty()).then(|| Entry::Mobile {
+            name: name(),
+            prefixes: settings.prefixes.clone(),
+            new_flows: settings.caps.new_flows,
+            packets: settings.caps.packets,
+        }),
         _ => None,
     }
 }

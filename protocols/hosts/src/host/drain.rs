@@ -43,13 +43,16 @@ impl Host {
     fn is_served_here(&self, now: Instant, index: usize) -> bool {
         let peer = self.peers.get(index);
         peer.is_some_and(|peer| peer.presence.keys_age(now).is_some())
-            && self.site_status(index) == Some(SiteStatus::Here)
+            && matches!(
+                self.site_status(now, index),
+                Some(SiteStatus::Here | SiteStatus::Relays)
+            )
     }
 
     /// A gateway asks this mobile host to have another one serve it. Without another one it stays.
     pub(super) fn drained(&mut self, now: Instant, index: usize) {
         self.peers[index].site.drained = Some(now);
-        let is_served = self.mobile.gateway == index && self.mobile.attachment.is_none();
+        let is_served = self.attached_to() == index && self.mobile.attachment.is_none();
         if is_served && let Some(next) = self.next_gateway(now, Cause::Asked) {
             self.announce(index, EventKind::Drained);
             self.move_to(now, &next, Cause::Asked);

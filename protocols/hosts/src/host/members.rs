@@ -1,5 +1,6 @@
 //! The peers of a host, which may change at any time. A change of one peer changes nothing for the others.
 
+use association::TcpMethod;
 use machine::Machine;
 use session::{Decline, PublicKey};
 use split::{Mobile, Scope};
@@ -11,7 +12,16 @@ use crate::leases::Leases;
 use crate::peer::Peer;
 use crate::streams::StreamMaker;
 use crate::terms;
-use crate::{Event, EventKind, Output, Role, SitePart};
+use crate::{Event, EventKind, Output, Role, SitePart, SplitTerms, TcpTerms};
+
+/// Returns true if a mobile host with its home here can have no other gateway as the other end of its hop: that has
+/// state that does not move, or a secret of these two hosts.
+pub(super) fn stays_at_home(settings: &crate::Peer) -> bool {
+    let is_by_packets = settings.tcp == TcpTerms::Choose(TcpMethod::Arq)
+        && settings.split == SplitTerms::Never
+        && settings.preshared.is_none();
+    settings.membership.site == SitePart::Alone && !is_by_packets
+}
 
 /// Reason why a host does not admit a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -92,7 +102,7 @@ impl Host {
         }
         let own = match self.role {
             Role::Mobile => terms::of_all(),
-            Role::Gateway => terms::of_all() | terms::of_gateways(),
+            Role::Gateway => terms::of_all() | terms::of_gateway(stays_at_home(&settings)),
         };
         let id = self.endpoint.add_peer(session::PeerConfig {
             public_key: settings.public,
@@ -231,6 +241,7 @@ impl Host {
     /// Removes a peer and all that is kept for it, after a goodbye. Its connections are reset.
     pub(super) fn remove(&mut self, now: Instant, index: usize) {
         self.unlist(now, index);
+        self.end_relay(now, index);
         let id = self.peers[index].id;
         // The peer is known, and only others are refused.
         let _ = self.endpoint.leave(now, id);

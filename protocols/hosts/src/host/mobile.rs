@@ -1,6 +1,7 @@
 //! State that only a mobile host has.
 
 use units::Instant;
+use wire::address::HopAddress;
 
 use super::claims::NextKey;
 use crate::detour::Detour;
@@ -13,6 +14,8 @@ use crate::site::{Attachment, Watch};
 pub(crate) struct MobileSide {
     /// Index of the gateway that serves it.
     pub(crate) gateway: usize,
+    /// Its address without a relay, while another gateway relays.
+    pub(crate) direct: Option<HopAddress>,
     /// Its attachment to another gateway, if that is not complete, and the number of the latest one.
     pub(crate) attachment: Option<Attachment>,
     pub(crate) attachments: u64,
@@ -37,7 +40,7 @@ pub(crate) struct MobileSide {
 impl MobileSide {
     /// Returns true if the gateway with this index serves this host. It does until another one is asked to.
     pub(crate) fn serves(&self, index: usize) -> bool {
-        let asked = self.attachment.as_ref().and_then(|next| next.due);
+        let asked = self.attachment.as_ref().filter(|next| next.freezes());
         self.gateway == index && asked.is_none()
     }
 

@@ -4,7 +4,9 @@ use machine::Machine;
 use session::{DATA_HEADER_BYTES, PeerId, PublicKey, Received};
 use units::Instant;
 use wire::address::HopAddress;
-use wire::hop::{BindingMessage, ClaimMessage, NoticeMessage, PathMessage, ResolverMessage};
+use wire::hop::{
+    BindingMessage, ClaimMessage, NoticeMessage, PathMessage, RelayHeader, ResolverMessage,
+};
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
@@ -12,7 +14,7 @@ use super::Host;
 use super::validation::Arrival;
 use crate::site::{Parts, Watch};
 use crate::tap::Handled;
-use crate::{Output, Role};
+use crate::Role;
 
 /// A message in place of a frame, unless it is about a path.
 #[derive(Debug, Clone)]
@@ -49,6 +51,7 @@ impl Host {
         let mut arrival = Arrival::new(from, buffer.len());
         let mut is_data = false;
         let mut message = None;
+        let mut relayed = None;
         let received = self
             .endpoint
             .handle_datagram_from(now, Some(from), &mut buffer);
@@ -65,6 +68,7 @@ impl Host {
                 is_data = true;
                 arrival.message = PathMessage::parse(plaintext);
                 message = Message::parse(plaintext);
+                relayed = RelayHeader::parse(plaintext);
                 Some((peer, plaintext.len()))
             }
             Received::Handshake(peer) => {
@@ -80,9 +84,7 @@ impl Host {
             Received::Reply(reply) => {
                 let length = reply.len();
                 buffer.truncate(length);
-                let (to, ecn) = (from, Ecn::NotCapable);
-                self.outputs.push_back(Output::Datagram { to, buffer, ecn });
-                return;
+                return self.dispatch(now, from, buffer, Ecn::NotCapable);
             }
             Received::Goodbye(_) | Received::CookieReply => None,
         };
@@ -102,6 +104,10 @@ impl Host {
         };
         buffer.advance(DATA_HEADER_BYTES);
         buffer.truncate(length);
+        if let Some(header) = relayed {
+            buffer.advance(header.length());
+            return self.relayed(now, (index, header), arrived, ecn, buffer);
+        }
         self.frame(now, index, arrived, ecn, buffer);
     }
 
@@ -176,7 +182,7 @@ impl Host {
         }
         let is_found = is_known || (is_data && arrival.newest);
         self.heard(now, index, is_found.then_some(arrival.from));
-        self.gateway_is_back(now, index);
+        self.gateway_is_back(now, index, arrival.from);
         self.way_answers(now, index, arrival.from);
         let before = self.peers[index].endpoint;
         self.locate(now, index, arrival);

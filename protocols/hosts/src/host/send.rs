@@ -8,7 +8,6 @@ use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use super::{Host, TAG};
-use crate::Output;
 use crate::tap::Crossing;
 
 impl Host {
@@ -39,13 +38,9 @@ impl Host {
     ) {
         let beside = index.map(|index| self.peers[index].search.places(now));
         let places = to.into_iter().chain(beside.into_iter().flatten());
-        for to in places {
-            self.outputs.push_back(Output::Datagram {
-                to,
-                buffer: PacketBuffer::copy_of(datagram),
-                // Networks that drop ECN-capable packets must not keep the ends apart.
-                ecn: Ecn::NotCapable,
-            });
+        for to in places.collect::<Vec<_>>() {
+            // Networks that drop ECN-capable packets must not keep the ends apart.
+            self.dispatch(now, to, PacketBuffer::copy_of(datagram), Ecn::NotCapable);
         }
         self.counts.frames_unsent += u64::from(to.is_none());
         self.use_binding(now);
@@ -65,11 +60,7 @@ impl Host {
         frame.grow(TAG);
         let sealed = self.endpoint.seal(now, id, &mut frame).is_ok();
         match to.filter(|_| sealed) {
-            Some(to) => self.outputs.push_back(Output::Datagram {
-                to,
-                buffer: frame,
-                ecn,
-            }),
+            Some(to) => self.dispatch(now, to, frame, ecn),
             // It counts as lost on the air: the repair retransmits it.
             None => self.counts.frames_unsent += 1,
         }

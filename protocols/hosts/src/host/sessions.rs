@@ -95,6 +95,7 @@ impl Host {
         if let session::Event::Established { .. } = event {
             self.gateway_established(now, index, is_fresh);
             if is_fresh {
+                self.peers[index].site.remains = terms::remains(features);
                 self.begin_with_reader(now, index, features);
                 self.gateway_began_anew(now, index);
             }

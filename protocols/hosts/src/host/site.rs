@@ -8,6 +8,7 @@ use units::{Duration, Instant};
 use wire::packet::Packet;
 
 use super::Host;
+use super::members::stays_at_home;
 use crate::peer::Peer;
 use crate::site::{
     Guest, Home, Key, Member, Proof, SiteMessage, Step, proven_attachment, proven_number, split,
@@ -75,7 +76,9 @@ impl Host {
             SiteMessage::Arrived(_, step, proof)
                 if self.is_claimed_rightly(from, index, &step, &proof) =>
             {
-                self.place(now, index, Some(from), step);
+                if !stays_at_home(&self.peers[index].settings) {
+                    self.place(now, index, Some(from), step);
+                }
             }
             SiteMessage::ArrivedBehind(_, number, proof) if is_home => {
                 self.send_site_message(now, index, &SiteMessage::Behind(number, proof));
@@ -198,18 +201,22 @@ impl Host {
     }
 
     /// Returns the state of a peer in the site, if that has several gateways.
-    pub(crate) fn site_status(&self, index: usize) -> Option<SiteStatus> {
+    pub(crate) fn site_status(&self, now: Instant, index: usize) -> Option<SiteStatus> {
         let peer = self.peers.get(index).filter(|_| self.peers.are_of_site())?;
         let name = |of: usize| self.peers.get(of).map(|peer| peer.settings.name.clone());
         Some(match &peer.site.member {
+            _ if self.role == Role::Mobile && self.relay_of(self.mobile.gateway) == Some(index) => {
+                SiteStatus::Relays
+            }
             _ if self.role == Role::Mobile && self.mobile.serves(index) => SiteStatus::Serves,
             _ if self.role == Role::Mobile => SiteStatus::Reserve,
             Member::Gateway => SiteStatus::Gateway,
-            Member::Home(home) => match home.place.and_then(name) {
+            Member::Home(home) => match home.place.or(self.relay_of(index)).and_then(name) {
                 Some(gateway) => SiteStatus::At(gateway),
                 None => SiteStatus::Here,
             },
             Member::Guest(guest) if guest.service.is_served => SiteStatus::Here,
+            Member::Guest(guest) if guest.is_relayed(now) => SiteStatus::Relays,
             Member::Guest(_) => SiteStatus::Elsewhere,
         })
     }

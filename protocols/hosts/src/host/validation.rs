@@ -11,7 +11,7 @@ use wire::packet::PacketBuffer;
 use super::{Host, TAG};
 use crate::candidate::Candidate;
 use crate::tap::Crossing;
-use crate::{EventKind, Output};
+use crate::EventKind;
 
 /// Bytes of a datagram with a message about the path.
 const MESSAGE: usize = PathMessage::BYTES + DATA_OVERHEAD_BYTES;
@@ -59,6 +59,12 @@ impl Host {
         let peer = &mut self.peers[index];
         let is_answered = matches!(arrival.message, Some(PathMessage::Answer(bits))
             if self.endpoint.is_path_answer(now, peer.id, from, bits));
+        if self.is_other_path(index, from) {
+            if is_answered {
+                self.answered_on_other_path(now, index, from);
+            }
+            return;
+        }
         if self.is_other_way(index, from) {
             return self.heard_on_other_way(now, index, arrival, is_answered);
         }
@@ -149,28 +155,41 @@ impl Host {
         if sealed.is_ok() {
             let ecn = Ecn::NotCapable;
             self.tap(Some(index), &Crossing::leaves(to, ecn, message));
-            self.outputs.push_back(Output::Datagram { to, buffer, ecn });
+            self.dispatch(now, to, buffer, ecn);
         }
     }
 
     /// Sends everything for a peer to another address from now on, as it has moved.
     fn moved(&mut self, now: Instant, index: usize, to: HopAddress) {
-        self.redirect(now, index, to, EventKind::Moved { to });
+        self.redirect_for(now, index, to, EventKind::Moved { to });
     }
 
-    /// Sends everything for a peer to another address from now on; announces it, unless it is the first address.
-    pub(super) fn redirect(&mut self, now: Instant, index: usize, to: HopAddress, kind: EventKind) {
+    /// Does the same as [`redirect`](Self::redirect), and announces this, unless it is the first address.
+    pub(super) fn redirect_for(
+        &mut self,
+        now: Instant,
+        index: usize,
+        to: HopAddress,
+        kind: EventKind,
+    ) {
+        if self.redirect(now, index, to) {
+            self.announce(index, kind);
+        }
+    }
+
+    /// Sends everything for a peer to another address from now on; returns true if it had one.
+    pub(super) fn redirect(&mut self, now: Instant, index: usize, to: HopAddress) -> bool {
         self.way_was_taken(now, index, to);
         let peer = &mut self.peers[index];
         peer.presence.candidate = None;
         let known = peer.endpoint.replace(to);
         // Frames of the former epoch must not leave under the keys of the next one.
         let is_over = self.endpoint.begins_anew(peer.id);
-        if known.is_some_and(|known| !known.is_group()) {
+        let had_one = known.is_some_and(|known| !known.is_group());
+        if had_one {
             if !is_over {
                 self.path_moved(now, index);
             }
-            self.announce(index, kind);
         } else if !is_over {
             self.link(now, index);
         }
@@ -178,5 +197,6 @@ impl Host {
         if !is_over && std::mem::take(&mut self.peers[index].reach).is_shut() {
             self.link(now, index);
         }
+        had_one
     }
 }

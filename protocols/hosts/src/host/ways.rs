@@ -143,7 +143,7 @@ impl Host {
             },
             _ => EventKind::Moved { to },
         };
-        self.redirect(now, index, to, kind);
+        self.redirect_for(now, index, to, kind);
     }
 
     /// Records that a peer is used at another address from now on.

@@ -28,6 +28,8 @@ pub(crate) struct Attachment {
     pub(crate) to: usize,
     pub(crate) number: u64,
     pub(crate) cause: Cause,
+    /// True if the other end of the hop remains, and this is another path to it.
+    pub(crate) is_path: bool,
     pub(crate) since: Instant,
     /// What this host has delivered of the former gateway's packets, once it asks.
     pub(crate) report: Option<Report>,
@@ -50,12 +52,18 @@ impl Attachment {
             to,
             number,
             cause,
+            is_path: false,
             since: now,
             report: None,
             due: None,
             pause: PAUSE,
             ends: patience.map(|patience| now + patience),
         }
+    }
+
+    /// Returns true if the association with the former gateway is frozen.
+    pub(crate) fn freezes(&self) -> bool {
+        self.due.is_some() && !self.is_path
     }
 
     /// Returns true if a request is due, and sets the time of the next one.

@@ -9,6 +9,9 @@ use super::message::{Proof, SiteMessage, Step};
 /// Longest time for which packets from the home are waited for before this gateway ceases.
 const PATIENCE: Duration = Duration::from_millis(200);
 
+/// Time after a relayed datagram for which others are expected: an idle mobile host sends that often.
+const RELAYED: Duration = Duration::from_secs(60);
+
 /// State of a mobile host at a gateway that is not its home.
 #[derive(Debug)]
 pub(crate) struct Guest {
@@ -22,6 +25,8 @@ pub(crate) struct Guest {
     pub(crate) service: Service,
     /// The request of its home to cease.
     pub(crate) yielding: Option<Box<Yielding>>,
+    /// Time of the latest datagram from it that was relayed to its home.
+    pub(crate) relayed: Option<Instant>,
     /// Number of the latest request to cease that was met, and the answer.
     pub(crate) yielded: Option<(u64, SiteMessage)>,
 }
@@ -58,8 +63,14 @@ impl Guest {
             claim: None,
             service: Service::default(),
             yielding: None,
+            relayed: None,
             yielded: None,
         }
+    }
+
+    /// Returns true if this gateway relays its datagrams.
+    pub(crate) fn is_relayed(&self, now: Instant) -> bool {
+        self.relayed.is_some_and(|at| now.since(at) < RELAYED)
     }
 
     /// Begins the service of a guest anew, as its home knows nothing of it any more; returns its attachment.

@@ -25,6 +25,7 @@ mod reach;
 mod rebinding;
 mod recorded;
 mod registration;
+mod relay;
 mod reordering;
 mod resolver;
 mod rivals;

@@ -28,9 +28,10 @@ pub(crate) fn is_whole(site: &mut Roaming) {
 }
 
 /// Returns the number of times that the mobile host attached to a gateway.
-fn attachments(site: &Roaming) -> usize {
+pub(crate) fn attachments(site: &Roaming) -> usize {
     let attached = |(_, host, kind): &&(_, usize, EventKind)| {
-        *host == MOBILE && matches!(kind, EventKind::Attached { .. })
+        let is_attached = matches!(kind, EventKind::Attached { .. } | EventKind::Relays { .. });
+        *host == MOBILE && is_attached
     };
     site.events.iter().filter(attached).count()
 }

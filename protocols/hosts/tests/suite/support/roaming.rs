@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hosts::{Config, EventKind, Host, Input, Membership, Output, Peer, Role, SitePart, SiteStatus};
 use hosts::{TcpMethod, TcpTerms};
 use machine::{Machine, RandomStream};
+use session::PresharedKey;
 use units::{BitRate, Bytes, Duration, Instant, Probability};
 use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
@@ -40,6 +41,10 @@ pub(crate) struct Setting {
     pub(crate) queue: Duration,
     /// True if only the home knows all others: these know it alone, and are told.
     pub(crate) is_told: bool,
+    /// Method for TCP on the hop that the home chooses.
+    pub(crate) tcp: TcpMethod,
+    /// True if the mobile host and its home share a secret, which no other gateway has.
+    pub(crate) is_secret: bool,
 }
 
 impl Default for Setting {
@@ -54,6 +59,8 @@ impl Default for Setting {
             segments: 1,
             queue: Duration::MAX,
             is_told: false,
+            tcp: TcpMethod::Arq,
+            is_secret: false,
         }
     }
 }
@@ -184,6 +191,12 @@ fn host(index: usize, setting: &Setting, first: Option<SitePart>) -> Host {
     let others = (0..NAMES.len()).filter(|other| *other != index);
     let others = others.filter(is_known);
     let mut peers: Vec<_> = others.map(|other| peer(index, other)).collect();
+    if index == HOME {
+        peers[0].tcp = TcpTerms::Choose(setting.tcp);
+    }
+    if setting.is_secret && [HOME, MOBILE].contains(&index) {
+        peers[0].preshared = Some(PresharedKey::generate(&mut *build::entropy(1, "secret")));
+    }
     let is_lone = setting.is_told && index == MOBILE;
     if let Some(site) = first.or(is_lone.then_some(SitePart::Alone)) {
         peers[0].membership.site = site;
@@ -258,12 +271,12 @@ impl Roaming {
         peers.map(|peer| peer.name).collect()
     }
 
-    /// Returns the name of the gateway that serves the mobile host.
+    /// Returns the name of the gateway that serves the mobile host, or that relays.
     pub(crate) fn serving(&self) -> String {
         let peers = self.hosts[MOBILE].status(self.now).peers;
-        let mut peers = peers.into_iter();
-        let serves = peers.find(|peer| peer.site == Some(SiteStatus::Serves));
-        serves.map(|peer| peer.name).unwrap_or_default()
+        let with = |site| peers.iter().find(|peer| peer.site.as_ref() == Some(&site));
+        let serves = with(SiteStatus::Relays).or_else(|| with(SiteStatus::Serves));
+        serves.map(|peer| peer.name.clone()).unwrap_or_default()
     }
 
     /// Has the mobile host move to this gateway.
@@ -305,6 +318,12 @@ impl Roaming {
             heard: self.now,
             stall: Duration::ZERO,
         });
+    }
+
+    /// Returns true if the connection goes on at both ends, and every byte is what it should be.
+    pub(crate) fn is_connected(&self) -> bool {
+        let ends = self.connection.as_ref().map(|connection| &connection.ends);
+        ends.is_some_and(|ends| ends.reset == [false; 2] && ends.wrong == 0)
     }
 
     /// Returns the longest time in which the mobile host has read nothing of the connection, since the last call.

@@ -1,0 +1,216 @@
+//! The datagrams of a mobile host whose home remains the other end of its hop wherever it is: other gateways of the site
+//! relay them, sealed as they are.
+
+use session::{DATA_HEADER_BYTES, PublicKey};
+use units::Instant;
+use wire::address::{HopAddress, Relay};
+use wire::hop::{PathMessage, RelayHeader};
+use wire::ip::Ecn;
+use wire::packet::PacketBuffer;
+
+use super::{Host, TAG};
+use crate::site::{Attachment, Member};
+use crate::{EventKind, Output, Role};
+
+/// What happens to a relayed datagram.
+enum Course {
+    /// It is for this host, from this address.
+    Arrives(HopAddress),
+    /// It goes on to this peer.
+    GoesOn(usize, RelayHeader),
+}
+
+impl Host {
+    /// Puts a sealed datagram on its way to an address.
+    pub(super) fn dispatch(
+        &mut self,
+        now: Instant,
+        to: HopAddress,
+        buffer: PacketBuffer,
+        ecn: Ecn,
+    ) {
+        let HopAddress::Relay(relay) = to else {
+            self.outputs
+                .push_back(Output::Datagram { to, buffer, ecn });
+            return;
+        };
+        let behind = self.peers.get(relay.to as usize);
+        let header = behind.map(|behind| match self.role {
+            Role::Mobile => RelayHeader::Own,
+            Role::Gateway => RelayHeader::Of(*behind.settings.public.bytes()),
+        });
+        match header {
+            Some(header) => self.relay(now, relay.by as usize, header, buffer, ecn),
+            None => self.counts.frames_unsent += 1,
+        }
+    }
+
+    /// Sends a sealed datagram to a peer that passes it on, or is its receiver.
+    fn relay(
+        &mut self,
+        now: Instant,
+        index: usize,
+        header: RelayHeader,
+        buffer: PacketBuffer,
+        ecn: Ecn,
+    ) {
+        let peer = self.peers.get(index);
+        let at = peer.and_then(|peer| Some((peer.id, peer.endpoint?)));
+        let Some((id, to)) = at.filter(|(_, to)| !to.is_relayed()) else {
+            self.counts.frames_unsent += 1;
+            return;
+        };
+        let mut buffer = with_room(buffer, DATA_HEADER_BYTES + header.length());
+        header.write(buffer.grow_front(header.length()));
+        buffer.grow_front(DATA_HEADER_BYTES);
+        buffer.grow(TAG);
+        if self.endpoint.seal(now, id, &mut buffer).is_ok() {
+            self.outputs
+                .push_back(Output::Datagram { to, buffer, ecn });
+        } else {
+            // It counts as lost on the air.
+            self.counts.frames_unsent += 1;
+        }
+    }
+
+    /// Handles a datagram that a peer has relayed, or wants relayed.
+    pub(super) fn relayed(
+        &mut self,
+        now: Instant,
+        (from, header): (usize, RelayHeader),
+        arrived: Instant,
+        ecn: Ecn,
+        buffer: PacketBuffer,
+    ) {
+        match self.course(now, from, header) {
+            Some(Course::Arrives(at)) => self.datagram(now, at, arrived, ecn, buffer),
+            Some(Course::GoesOn(to, header)) => self.relay(now, to, header, buffer, ecn),
+            None => self.counts.packets_unroutable += 1,
+        }
+    }
+
+    fn course(&mut self, now: Instant, from: usize, header: RelayHeader) -> Option<Course> {
+        let arrives = |to: usize| {
+            let (by, to) = (from as u32, to as u32);
+            Course::Arrives(HopAddress::Relay(Relay { by, to }))
+        };
+        let is_gateway = matches!(self.peers[from].site.member, Member::Gateway);
+        match (self.role, header) {
+            (Role::Mobile, RelayHeader::Own) => {
+                let home = self.own_home().filter(|home| *home != from);
+                home.filter(|_| is_gateway).map(arrives)
+            }
+            (Role::Gateway, RelayHeader::Own) => {
+                let home = self.home_of(from)?;
+                self.guest(from)?.relayed = Some(now);
+                Some(Course::GoesOn(home, RelayHeader::Of(self.key_of(from))))
+            }
+            (Role::Gateway, RelayHeader::Of(mobile)) if is_gateway => {
+                let mobile = self.index_with(&PublicKey::from_bytes(mobile))?;
+                match &self.peers[mobile].site.member {
+                    Member::Home(_) => Some(arrives(mobile)),
+                    Member::Guest(_) if self.home_of(mobile) == Some(from) => {
+                        Some(Course::GoesOn(mobile, RelayHeader::Own))
+                    }
+                    Member::Guest(_) | Member::Gateway => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the gateway through which a peer is reached, if another one relays.
+    pub(super) fn relay_of(&self, index: usize) -> Option<usize> {
+        match self.peers.get(index)?.endpoint? {
+            HopAddress::Relay(relay) => Some(relay.by as usize),
+            _ => None,
+        }
+    }
+
+    /// Returns the gateway to which this mobile host is attached: the one that serves it, or that relays.
+    pub(super) fn attached_to(&self) -> usize {
+        let gateway = self.mobile.gateway;
+        self.relay_of(gateway).unwrap_or(gateway)
+    }
+
+    /// Returns true if this mobile host moves by another path to its home, which remains the other end of its hop.
+    pub(super) fn keeps_its_home(&self) -> bool {
+        let home = self.own_home().filter(|home| *home == self.mobile.gateway);
+        home.is_some_and(|home| self.peers[home].site.remains)
+    }
+
+    /// Returns the address of the home by way of a gateway.
+    fn path_by(&self, gateway: usize) -> Option<HopAddress> {
+        let home = self.mobile.gateway;
+        if gateway == home {
+            return self.mobile.direct.or(self.peers[home].settings.endpoint);
+        }
+        let (by, to) = (gateway as u32, home as u32);
+        Some(HopAddress::Relay(Relay { by, to }))
+    }
+
+    /// Asks the home to answer by way of the next gateway.
+    pub(super) fn challenge_by(&mut self, now: Instant, gateway: usize) {
+        let home = self.mobile.gateway;
+        if let Some(at) = self.path_by(gateway) {
+            let bits = self.endpoint.path_challenge(now, self.peers[home].id, at);
+            self.send_on_path(now, home, at, PathMessage::Challenge(bits));
+        }
+    }
+
+    /// Returns true if an address belongs to a path to a gateway that is not in use, and one of the two is relayed:
+    /// this mobile host alone chooses between them.
+    pub(super) fn is_other_path(&self, index: usize, at: HopAddress) -> bool {
+        let in_use = self.peers[index].endpoint;
+        let is_relayed = at.is_relayed() || in_use.is_some_and(HopAddress::is_relayed);
+        self.role == Role::Mobile && is_relayed && in_use != Some(at)
+    }
+
+    /// The home has answered on a path that is not in use: this mobile host uses it from now on, if it moves there.
+    pub(super) fn answered_on_other_path(&mut self, now: Instant, index: usize, at: HopAddress) {
+        let asked = self.mobile.attachment.as_ref().filter(|next| next.is_path);
+        let is_asked = asked.is_some_and(|next| self.path_by(next.to) == Some(at));
+        let home = self.mobile.gateway;
+        if index != home || !is_asked {
+            return;
+        }
+        let Some(Attachment { to, since, .. }) = self.mobile.attachment.take() else {
+            return;
+        };
+        let in_use = self.peers[home].endpoint;
+        self.mobile.direct = in_use
+            .filter(|at| !at.is_relayed())
+            .or(self.mobile.direct);
+        self.mobile.watch.answered();
+        self.redirect(now, home, at);
+        let lasted = now.since(since);
+        let kind = if to == home {
+            EventKind::Attached { lasted, kept: true }
+        } else {
+            EventKind::Relays { lasted }
+        };
+        self.announce(to, kind);
+        self.catch_up(now);
+    }
+
+    /// Has no peer reached through a gateway any more that is removed.
+    pub(super) fn end_relay(&mut self, now: Instant, gateway: usize) {
+        for index in self.peers.indices() {
+            if self.relay_of(index) == Some(gateway) {
+                let direct = self.mobile.direct.or(self.peers[index].settings.endpoint);
+                self.peers[index].endpoint = direct;
+                self.path_moved(now, index);
+            }
+        }
+    }
+}
+
+/// Returns the buffer with this room before its content, and room for another seal behind it.
+fn with_room(buffer: PacketBuffer, front: usize) -> PacketBuffer {
+    if buffer.headroom() >= front && buffer.tailroom() >= TAG {
+        return buffer;
+    }
+    let mut copy = PacketBuffer::with_room(front + buffer.len() + TAG, front);
+    copy.extend(&buffer);
+    copy
+}

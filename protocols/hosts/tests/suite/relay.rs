@@ -1,0 +1,156 @@
+//! A mobile host whose home remains the other end of its hop: other gateways of the site relay.
+
+use hosts::{Decline, Input, TcpMethod};
+use machine::RandomStream;
+use tcp::{Config, Control};
+use units::{Duration, Probability};
+
+use crate::site::{attachments, is_whole};
+use crate::support::build::private_key;
+use crate::support::ends::Ends;
+use crate::support::roaming::{HOME, NAMES, Roaming, Setting};
+use crate::support::{MOBILE, WALL};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Returns a site in this setting in which all are told.
+fn begun(setting: Setting) -> Roaming {
+    let mut site = Roaming::new(Setting {
+        is_told: true,
+        ..setting
+    });
+    site.run(SECOND, true);
+    site
+}
+
+/// Makes a connection that the link layer does not repair, with a download without end.
+fn download(site: &mut Roaming) {
+    let config = Config {
+        timestamps: true,
+        window_scaling: true,
+        ..Config::kernel(Control::Cubic)
+    };
+    site.connect(Ends::new(&config));
+    site.run(SECOND * 3, true);
+}
+
+#[test]
+fn tcp_without_repair_by_the_link_moves_without_a_stall() {
+    for tcp in [TcpMethod::Snoop, TcpMethod::Plain] {
+        let setting = Setting {
+            tcp,
+            ..Setting::default()
+        };
+        let mut site = begun(setting);
+        download(&mut site);
+        for to in [2, 3, HOME, 3, 2, HOME] {
+            site.take_stall();
+            site.move_to(to);
+            site.run(SECOND * 2, true);
+            let stall = site.take_stall();
+            assert!(stall < setting.wire * 2, "{tcp:?} to {}: {stall}", NAMES[to]);
+            assert_eq!(site.serving(), NAMES[to], "{:?}", site.events);
+        }
+        assert!(site.is_connected());
+    }
+}
+
+#[test]
+fn nothing_is_lost_repeated_or_reordered_by_many_moves() {
+    for seed in 0..8 {
+        let mut random = RandomStream::named(seed, "moves");
+        let mut site = begun(Setting {
+            seed,
+            is_secret: true,
+            loss: Probability::ratio(random.below(10), 100),
+            wire: Duration::from_millis(random.below(40)),
+            delay: Duration::from_millis(1 + random.below(60)),
+            ..Setting::default()
+        });
+        site.run(SECOND * 2, false);
+        let before = attachments(&site);
+        for _ in 0..20 {
+            site.move_to(1 + random.below(3) as usize);
+            site.run(Duration::from_millis(random.below(1_500)), false);
+        }
+        is_whole(&mut site);
+        let moves = attachments(&site) - before;
+        assert!(moves > 4, "seed {seed}: {moves} moves");
+    }
+}
+
+/// What is on its way is lost with the gateway that relays; nothing else is.
+#[test]
+fn another_gateway_relays_when_one_has_died() {
+    let mut site = begun(Setting {
+        is_secret: true,
+        ..Setting::default()
+    });
+    site.run(SECOND * 2, false);
+    site.move_to(2);
+    site.run(SECOND, false);
+    site.network.cut = vec![[MOBILE, 2], [HOME, 2], [3, 2]];
+    site.flows[0].stall = Duration::ZERO;
+    site.run(SECOND * 5, false);
+    assert_ne!(site.serving(), "second");
+    assert!(site.flows[0].stall < SECOND * 3, "{}", site.flows[0].stall);
+    is_whole(&mut site);
+}
+
+#[test]
+fn a_relay_that_is_drained_is_left() {
+    let mut site = begun(Setting {
+        is_secret: true,
+        ..Setting::default()
+    });
+    site.move_to(2);
+    site.run(SECOND, false);
+    site.input(2, Input::Drain(true));
+    site.run(SECOND, false);
+    assert_ne!(site.serving(), "second");
+    is_whole(&mut site);
+}
+
+/// A gateway that relays is no part of what two hosts say to each other.
+#[test]
+fn a_relay_that_is_revoked_is_left_by_both() {
+    for by in [MOBILE, HOME] {
+        let mut site = begun(Setting {
+            is_secret: true,
+            ..Setting::default()
+        });
+        site.move_to(2);
+        site.run(SECOND, false);
+        let key = private_key("second").public_key();
+        site.input(by, Input::Revoke(key, Decline::Revoked));
+        site.run(SECOND * 5, false);
+        assert_ne!(site.serving(), "second", "{:?}", site.events);
+        is_whole(&mut site);
+    }
+}
+
+#[test]
+fn a_mobile_host_and_a_home_that_start_again_find_each_other_behind_a_relay() {
+    for who in [MOBILE, HOME, 2] {
+        let mut site = begun(Setting {
+            is_secret: true,
+            ..Setting::default()
+        });
+        site.move_to(2);
+        site.run(SECOND, false);
+        site.restart(who, WALL + 3_000_000_000, None);
+        site.run(SECOND * 15, false);
+        assert!(went_on(&mut site), "{:?}", site.events);
+    }
+}
+
+/// Returns true if both flows go on, after losses.
+fn went_on(site: &mut Roaming) -> bool {
+    let before = site.flows.each_mut().map(|flow| {
+        flow.sent = flow.came();
+        flow.came()
+    });
+    site.run(SECOND, false);
+    let both = site.flows.iter().zip(before);
+    both.into_iter().all(|(flow, before)| flow.came() > before + 50)
+}
