@@ -39,6 +39,7 @@ impl Association {
         } else {
             Bytes::ZERO
         };
+        streams.fit(now, self.arq.transport_packet_max());
         if self.arq.measured_round_trip().is_some() {
             streams.expect(now, self.arq.round_trip().0);
         }

@@ -83,7 +83,8 @@ pub(crate) struct Streams {
     /// Limit on their memory.
     most: units::Bytes,
     outputs: VecDeque<Output>,
-    /// Round-trip time that was last reported to the endpoint.
+    /// Length of the longest packet, and round-trip time, that were last reported to the endpoint.
+    longest: u16,
     expected: Duration,
 }
 
@@ -165,6 +166,7 @@ impl Streams {
             sending: Sending::new(settings.send_buffer.get()),
             endpoint: Endpoint::new(settings, config.random)?,
             outputs: VecDeque::new(),
+            longest: u16::MAX,
             expected: Duration::ZERO,
         })
     }
@@ -172,6 +174,15 @@ impl Streams {
     /// Returns the bytes of memory held for connections, and their limit.
     pub(crate) fn memory(&self) -> (units::Bytes, units::Bytes) {
         (self.endpoint.memory(), self.most)
+    }
+
+    /// Sets the length of the longest packet that the hop carries.
+    pub(crate) fn fit(&mut self, now: Instant, packet: usize) {
+        let longest = u16::try_from(packet).unwrap_or(u16::MAX);
+        if std::mem::replace(&mut self.longest, longest) != longest {
+            let input = mtcp::Input::Longest(longest);
+            self.endpoint.handle_input(now, input);
+        }
     }
 
     /// Reports a round-trip time of the hop to the endpoint, if it changed by more than a quarter.

@@ -257,7 +257,7 @@ impl<C: Content + Clone> Connection<C> {
     }
 
     /// Returns the next output for the peer or the driver: data only if the hop has `room` for them.
-    pub(crate) fn next_output(&mut self, room: bool, now: Instant) -> Option<Output<C>> {
+    pub(crate) fn next_output(&mut self, longest: Option<u16>, now: Instant) -> Option<Output<C>> {
         if let Some(kind) = self.news.control.take() {
             self.traffic.sent.control_packets += 1;
             return Some(Output::Packet(Packet::Control(self.control(kind))));
@@ -273,7 +273,7 @@ impl<C: Content + Clone> Connection<C> {
             return Some(news);
         }
         let made = matches!(self.phase, Phase::Open | Phase::Lingering);
-        let packet = made.then(|| self.next_packet(room, now)).flatten();
+        let packet = made.then(|| self.next_packet(longest, now)).flatten();
         packet.map(|data| Output::Packet(Packet::Data(data)))
     }
 
@@ -315,8 +315,12 @@ impl<C: Content + Clone> Connection<C> {
     }
 
     /// Returns the next packet that is due, if any.
-    fn next_packet(&mut self, room: bool, now: Instant) -> Option<Data<C>> {
-        let outgoing = room.then(|| self.sender.choose(now)).flatten();
+    fn next_packet(&mut self, longest: Option<u16>, now: Instant) -> Option<Data<C>> {
+        let header = self.agreed.profile.header_length();
+        let outgoing = longest.and_then(|longest| {
+            let most = usize::from(longest).saturating_sub(header) as u64;
+            self.sender.choose(now, most)
+        });
         if let Some(outgoing) = outgoing {
             let ends_burst = self.agreed.lean_peer && self.sender.ends_burst();
             let poll = self.asking.take_question() || ends_burst || self.sender.is_alone();

@@ -7,6 +7,7 @@ use machine::{Machine, RandomStream};
 use redirector::Content;
 use units::{Bytes, Instant};
 
+use crate::config::PACKET_MIN;
 use crate::connection::{Connection, Identity, Phase, Status};
 use crate::counters::{Connections, Refused};
 use crate::offer::PeerProfile;
@@ -29,6 +30,8 @@ pub struct Endpoint<C> {
     now: Instant,
     /// Bytes that the hop takes now; unbounded until the driver reports them.
     room: Option<u64>,
+    /// Longest packet that the hop carries now.
+    longest: u16,
     table: Table<C>,
     /// Profile that the peer is known to support.
     known: PeerProfile,
@@ -52,6 +55,7 @@ impl<C: Content + Clone> Endpoint<C> {
         Ok(Self {
             now: Instant::ZERO,
             room: None,
+            longest: u16::MAX,
             table: Table::new(config.room_to_grow()),
             config: Arc::new(config),
             random,
@@ -359,6 +363,7 @@ impl<C: Content + Clone> Machine for Endpoint<C> {
             Input::Packet(packet) => self.arrive(packet, None),
             Input::Numbered(number, packet) => self.arrive(packet, Some(number)),
             Input::Room(bytes) => self.room = Some(bytes),
+            Input::Longest(longest) => self.longest = longest.max(PACKET_MIN),
             Input::RoundTrip(round_trip) => {
                 Arc::make_mut(&mut self.config).timing.expected = Some(round_trip);
             }
@@ -391,7 +396,8 @@ impl<C: Content + Clone> Machine for Endpoint<C> {
         loop {
             let room = self.room != Some(0);
             let (own, connection) = self.table.next_ready(room)?;
-            if let Some(output) = connection.next_output(room, self.now) {
+            let longest = room.then_some(self.longest);
+            if let Some(output) = connection.next_output(longest, self.now) {
                 if let (Some(room), Output::Packet(packet)) = (&mut self.room, &output) {
                     *room = room.saturating_sub(packet.length() as u64);
                     let now = self.now;

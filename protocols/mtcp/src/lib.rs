@@ -116,6 +116,9 @@ pub enum Input<C> {
     /// endpoint sends as much as the windows allow, as in the paper; if a window is larger than the hop needs, its
     /// excess then stands in a queue, with repairs behind it.
     Room(u64),
+    /// Longest packet that the hop carries now, in bytes. Data are sent in packets of at most this length, also those
+    /// that were sent in longer ones before. Without it, as long as both ends agreed on.
+    Longest(u16),
     /// Round-trip time of the hop: new connections use it for their timeouts until they have their own measurement.
     /// Without it they use the initial timeout, which suits any hop.
     RoundTrip(Duration),

@@ -369,10 +369,11 @@ impl<C: Content + Clone> Sender<C> {
         self.repair.on_timeout == OnTimeout::Oldest && !self.repair.follow_repairs
     }
 
-    /// Returns the next packet with data that may go out now: repairs first, so that every packet of a cycle comes
-    /// after them.
-    pub(crate) fn choose(&mut self, now: Instant) -> Option<Outgoing<C>> {
-        let outgoing = self.choose_repair().or_else(|| self.choose_new(now))?;
+    /// Returns the next packet with data that may go out now, with at most `most` bytes of them: repairs first, so
+    /// that every packet of a cycle comes after them.
+    pub(crate) fn choose(&mut self, now: Instant, most: u64) -> Option<Outgoing<C>> {
+        let repair = self.choose_repair(most);
+        let outgoing = repair.or_else(|| self.choose_new(now, most))?;
         if !self.clock.is_lean() && self.cycle.numbers_packets() {
             self.clock.round_trip.time_packet(outgoing.cycle, now);
         }
@@ -401,8 +402,8 @@ impl<C: Content + Clone> Sender<C> {
         self.clock.restart(held, now);
     }
 
-    fn choose_repair(&mut self) -> Option<Outgoing<C>> {
-        let piece = self.flight.next_due()?;
+    fn choose_repair(&mut self, most: u64) -> Option<Outgoing<C>> {
+        let piece = self.flight.next_due(most)?;
         piece.cycle = self.cycle.stamp();
         self.told.ends_with_repair = true;
         self.sent.repairs += 1;
@@ -415,8 +416,8 @@ impl<C: Content + Clone> Sender<C> {
         })
     }
 
-    fn choose_new(&mut self, now: Instant) -> Option<Outgoing<C>> {
-        let length = self.next_length()?;
+    fn choose_new(&mut self, now: Instant, most: u64) -> Option<Outgoing<C>> {
+        let length = self.next_length()?.min(most);
         let content = self.unsent.take_front(length);
         let fin = self.ending == Ending::Closed && self.unsent.length() == 0;
         if fin {

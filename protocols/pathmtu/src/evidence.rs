@@ -14,7 +14,7 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
-    /// Notes a lost packet of this length, which is longer than the base.
+    /// Notes a lost packet of this length, which is longer than the least.
     pub(crate) fn lost(&mut self, length: usize) {
         self.lost = if self.lost == 0 {
             length

@@ -379,10 +379,8 @@ impl PathMtu {
             }
             return;
         }
-        let base = self.base();
-        let floor = if self.length > base { base } else { LEAST };
         // A longer packet was sent before the length was changed.
-        if length > floor && length <= self.length {
+        if length > LEAST && length <= self.length {
             self.evidence.lost(length);
         }
     }

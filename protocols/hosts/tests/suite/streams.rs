@@ -270,3 +270,22 @@ fn without_streams_on_both_sides_there_are_none() {
     let refused = |(_, _, kind): &(Instant, usize, EventKind)| *kind == EventKind::StreamsRefused;
     assert!(!pair.events.iter().any(refused));
 }
+
+/// Packets that were made for longer frames are made anew, as shorter ones.
+#[test]
+fn a_path_that_carries_less_than_before_ends_no_stream() {
+    for profile in [Profile::Wide, Profile::Paper] {
+        let hop = "[each]\nrate = '20 Mbit/s'\ndelay = '20 ms'\nqueue = '300 KiB'\n";
+        let path = "mtu = 1500\nschedule = [{ at = '2500 ms', mtu = 900 }]\n";
+        let link = Link::from_toml(&format!("{hop}{path}"), "hop.toml").expect("a link");
+        let pair = Pair::with_streams(link, 5, (profile, false));
+        let mut load = Load { pair };
+        load.pair.run_for(Duration::from_secs(1));
+        let ends = load.open("10.9.0.2:5000");
+        load.connect(MOBILE, &ends);
+        load.send(GATEWAY, &ends, 8_000_000);
+        load.send(MOBILE, &ends, 4_000_000);
+        load.run_until_ended(MOBILE, &ends, 8_000_000);
+        load.run_until_ended(GATEWAY, &ends, 4_000_000);
+    }
+}

@@ -155,19 +155,39 @@ impl<C: Content> Flight<C> {
         !self.due.is_empty()
     }
 
-    /// Returns the next piece that is to be sent again, if any, and marks it as sent.
-    pub(crate) fn next_due(&mut self) -> Option<&mut Piece<C>> {
+    /// Returns the next piece that is to be sent again, if any, and marks it as sent. Of one that is longer than `most`
+    /// bytes it is the first part, and the rest is due next.
+    pub(crate) fn next_due(&mut self, most: u64) -> Option<&mut Piece<C>> {
         loop {
             let start = self.due.pop_front()?;
             let index = self.index(start);
             let meant = |piece: &&mut Piece<C>| piece.start == start && piece.due;
             if self.pieces.get_mut(index).as_ref().is_some_and(meant) {
+                self.cut(index, most);
                 let piece = self.pieces.get_mut(index)?;
                 piece.due = false;
                 piece.resent = true;
                 return Some(piece);
             }
         }
+    }
+
+    /// Cuts a piece that is due in two, if it is longer than `most` bytes.
+    fn cut(&mut self, index: usize, most: u64) {
+        let Some(rest) = self.pieces.get_mut(index) else {
+            return;
+        };
+        if rest.content.length() <= most {
+            return;
+        }
+        let content = rest.content.take_front(most);
+        let first = Piece {
+            due: true,
+            ..Piece::new(rest.start, content, false, rest.cycle)
+        };
+        rest.start += most;
+        self.due.push_front(rest.start);
+        self.pieces.insert(index, first);
     }
 
     /// Returns the position after the last piece.
