@@ -229,7 +229,10 @@ mod tests {
             (Some(ethernet), ethernet::LENGTH_BYTES),
             (tls("192.0.2.1:443"), 76),
             (tls("[2001:db8::1]:443"), 96),
-            (Some(HopAddress::Relay(relay)), 48 + 33 + DATA_OVERHEAD_BYTES),
+            (
+                Some(HopAddress::Relay(relay)),
+                48 + 33 + DATA_OVERHEAD_BYTES,
+            ),
         ];
         for (endpoint, headers) in carriers {
             assert_eq!(

@@ -91,7 +91,9 @@ impl Host {
             .filter(|(is_last, ..)| !is_last || cause == Cause::Silence)
             .collect();
         all.sort_by_key(|(is_last, index, _)| (*is_last, *index));
-        let last = all.iter().position(|(_, index, _)| *index == self.mobile.tried);
+        let last = all
+            .iter()
+            .position(|(_, index, _)| *index == self.mobile.tried);
         let next = last.map_or(0, |last| (last + 1) % all.len());
         let (_, index, key) = *all.get(next)?;
         self.mobile.tried = index;

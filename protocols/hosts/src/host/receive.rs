@@ -12,9 +12,9 @@ use wire::packet::PacketBuffer;
 
 use super::Host;
 use super::validation::Arrival;
+use crate::Role;
 use crate::site::{Parts, Watch};
 use crate::tap::Handled;
-use crate::Role;
 
 /// A message in place of a frame, unless it is about a path.
 #[derive(Debug, Clone)]

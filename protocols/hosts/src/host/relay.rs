@@ -30,8 +30,7 @@ impl Host {
         ecn: Ecn,
     ) {
         let HopAddress::Relay(relay) = to else {
-            self.outputs
-                .push_back(Output::Datagram { to, buffer, ecn });
+            self.outputs.push_back(Output::Datagram { to, buffer, ecn });
             return;
         };
         let behind = self.peers.get(relay.to as usize);
@@ -65,8 +64,7 @@ impl Host {
         buffer.grow_front(DATA_HEADER_BYTES);
         buffer.grow(TAG);
         if self.endpoint.seal(now, id, &mut buffer).is_ok() {
-            self.outputs
-                .push_back(Output::Datagram { to, buffer, ecn });
+            self.outputs.push_back(Output::Datagram { to, buffer, ecn });
         } else {
             // It counts as lost on the air.
             self.counts.frames_unsent += 1;
@@ -178,9 +176,7 @@ impl Host {
             return;
         };
         let in_use = self.peers[home].endpoint;
-        self.mobile.direct = in_use
-            .filter(|at| !at.is_relayed())
-            .or(self.mobile.direct);
+        self.mobile.direct = in_use.filter(|at| !at.is_relayed()).or(self.mobile.direct);
         self.mobile.watch.answered();
         self.redirect(now, home, at);
         let lasted = now.since(since);

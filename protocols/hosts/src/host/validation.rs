@@ -9,9 +9,9 @@ use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use super::{Host, TAG};
+use crate::EventKind;
 use crate::candidate::Candidate;
 use crate::tap::Crossing;
-use crate::EventKind;
 
 /// Bytes of a datagram with a message about the path.
 const MESSAGE: usize = PathMessage::BYTES + DATA_OVERHEAD_BYTES;
