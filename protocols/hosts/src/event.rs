@@ -83,6 +83,11 @@ pub enum EventKind {
         /// True if all that the former gateway had to deliver goes on.
         kept: bool,
     },
+    /// The peer, a mobile host, is reached through another gateway of the site, which relays.
+    Relayed {
+        /// Name of that gateway.
+        by: String,
+    },
     /// From now on this gateway relays between this mobile host and its home.
     Relays {
         /// Time since the move began.
@@ -175,6 +180,7 @@ impl EventKind {
             Self::HandoffEnded { .. } => "handoff-ended",
             Self::Attached { .. } => "attached",
             Self::Relays { .. } => "relays",
+            Self::Relayed { .. } => "relayed",
             Self::MoveBegan => "move-began",
             Self::NotAttached => "not-attached",
             Self::Drained => "drained",
@@ -214,6 +220,7 @@ impl EventKind {
             | Self::StampRefused { .. }
             | Self::Attached { .. }
             | Self::Relays { .. }
+            | Self::Relayed { .. }
             | Self::MoveBegan
             | Self::NotAttached
             | Self::Drained
@@ -266,6 +273,7 @@ impl fmt::Display for Event {
             }
             EventKind::Attached { .. }
             | EventKind::Relays { .. }
+            | EventKind::Relayed { .. }
             | EventKind::MoveBegan
             | EventKind::NotAttached
             | EventKind::Drained
@@ -309,6 +317,7 @@ impl fmt::Display for Event {
 fn of_site(kind: &EventKind) -> String {
     match kind {
         EventKind::Attached { lasted, .. } => format!("serves this host, after {lasted}"),
+        EventKind::Relayed { by } => format!("is reached through {by}"),
         EventKind::Relays { lasted } => format!("relays to the home, after {lasted}"),
         EventKind::MoveBegan => "is asked to serve this host".into(),
         EventKind::NotAttached => "does not answer; the former gateway stays".into(),

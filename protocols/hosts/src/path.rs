@@ -40,7 +40,7 @@ impl Host {
             }
         };
         for index in self.peers.indices() {
-            if self.peers[index].endpoint == Some(to) {
+            if self.first_hop(index) == Some(to) {
                 self.tell_path(now, index, news);
             }
         }

@@ -7,7 +7,7 @@ use association::{Association, TcpConfig, TcpMethod};
 use machine::Machine;
 use session::{DATA_OVERHEAD_BYTES, PeerId};
 use units::{BitRate, Bytes, Duration, Instant};
-use wire::address::HopAddress;
+use wire::address::{HopAddress, Relay};
 use wire::ethernet;
 use wire::hop::RelayHeader;
 
@@ -208,10 +208,14 @@ pub(crate) fn around(endpoint: Option<HopAddress>) -> usize {
     headers + DATA_OVERHEAD_BYTES
 }
 
+/// Returns the bytes that a relay takes from each frame, more than a path to `endpoint`.
+pub(crate) fn of_relay(endpoint: Option<HopAddress>) -> usize {
+    let relay = HopAddress::Relay(Relay { by: 0, to: 0 });
+    around(Some(relay)).saturating_sub(around(endpoint))
+}
+
 #[cfg(test)]
 mod tests {
-    use wire::address::Relay;
-
     use super::*;
 
     /// RFC 791, RFC 8200 and RFC 768 give the lengths of the headers.

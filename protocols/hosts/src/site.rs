@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use session::PublicKey;
 use units::Instant;
 
-pub(crate) use attachment::{Attachment, Cause};
+pub(crate) use attachment::{Attachment, Cause, Trial};
 pub(crate) use directory::{Directory, Entry, Mark, Portion, Reader, Replica};
 pub(crate) use drain::{Drain, is_avoided};
 pub(crate) use guest::Guest;

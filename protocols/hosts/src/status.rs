@@ -153,7 +153,7 @@ impl Host {
         let sharing = self.sharing.as_ref();
         PeerStatus {
             name: peer.settings.name.clone(),
-            endpoint: peer.endpoint,
+            endpoint: self.first_hop(index),
             others: peer.search.others.status(now, peer.endpoint),
             keys_age: peer.presence.keys_age(now),
             registration: peer.presence.registration(now, expires_at),

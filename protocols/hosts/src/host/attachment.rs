@@ -7,7 +7,8 @@ use wire::hop::PathMessage;
 
 use super::Host;
 use crate::site::{
-    Attachment, Cause, Member, SiteMessage, Step, Watch, WatchStep, is_avoided, proven_attachment,
+    Attachment, Cause, Member, SiteMessage, Step, Trial, Watch, WatchStep, is_avoided,
+    proven_attachment,
 };
 use crate::{EventKind, Role};
 
@@ -22,8 +23,8 @@ impl Host {
             return;
         }
         self.begin_attachment(now, to, cause);
-        if self.keeps_its_home() && self.peers[to].presence.is_linked() {
-            return self.begin_path(now, to);
+        if self.may_keep_its_home() && self.peers[to].presence.is_linked() {
+            return self.begin_trial(now, to);
         }
         // Only a mobile host initiates.
         let _ = self.endpoint.connect(now, self.peers[to].id);
@@ -64,7 +65,7 @@ impl Host {
     pub(super) fn gateway_is_back(&mut self, now: Instant, index: usize, from: HopAddress) {
         let is_on_path = self.peers[index].endpoint == Some(from);
         let is_needless = |attachment: &Attachment| {
-            let is_needless = match attachment.is_path {
+            let is_needless = match attachment.trial.is_some() {
                 true => is_on_path,
                 false => attachment.due.is_none(),
             };
@@ -101,12 +102,12 @@ impl Host {
     }
 
     fn begin_attachment(&mut self, now: Instant, to: usize, cause: Cause) {
-        let is_path = self.keeps_its_home();
+        let may_try = self.may_keep_its_home() && cause != Cause::First;
         let side = &mut self.mobile;
         let wall = self.endpoint.wall_clock(now);
         side.attachments = wall.max(side.attachments + 1);
         let mut attachment = Attachment::new(now, to, side.attachments, cause);
-        attachment.is_path = is_path && cause != Cause::First;
+        attachment.trial = may_try.then(Trial::default);
         side.attachment = Some(attachment);
     }
 
@@ -124,14 +125,14 @@ impl Host {
         if attachment.to != index || (attachment.due.is_some() && !anew) {
             return;
         }
-        if attachment.is_path {
-            return self.begin_path(now, index);
+        if attachment.trial.is_some() {
+            return self.begin_trial(now, index);
         }
         let begins = attachment.due.replace(now).is_none();
         let former = self.mobile.gateway;
         let reports = former != index && attachment.report.is_none();
         if begins && former != index {
-            self.announce(index, EventKind::MoveBegan);
+            self.announce_move();
         }
         if reports {
             let report = self.peers[former].association.report(now);
@@ -145,12 +146,13 @@ impl Host {
         self.attach_due(now);
     }
 
-    /// Begins to use another path to the home, by way of a gateway.
-    fn begin_path(&mut self, now: Instant, by: usize) {
-        if let Some(attachment) = &mut self.mobile.attachment {
-            attachment.due = Some(now);
-            self.announce(by, EventKind::MoveBegan);
-            self.attach_due(now);
+    /// Announces the present move, once.
+    pub(super) fn announce_move(&mut self) {
+        if let Some(attachment) = &mut self.mobile.attachment
+            && !std::mem::replace(&mut attachment.is_announced, true)
+        {
+            let to = attachment.to;
+            self.announce(to, EventKind::MoveBegan);
         }
     }
 
@@ -162,10 +164,16 @@ impl Host {
         if attachment.is_over(now) {
             return self.give_up_attachment(now);
         }
+        let to = attachment.to;
+        if attachment.repeats_handshake(now) {
+            // Only a mobile host initiates.
+            let _ = self.endpoint.retry_now(now, self.peers[to].id);
+            return self.follow_sessions(now, None);
+        }
         if attachment.asks(now) {
-            let to = attachment.to;
-            if attachment.is_path {
-                return self.challenge_by(now, to);
+            if let Some(trial) = &mut attachment.trial {
+                trial.ask(now);
+                return self.try_path(now, to);
             }
             let step = Step {
                 number: attachment.number,
@@ -185,7 +193,7 @@ impl Host {
             return;
         };
         self.announce(attachment.to, EventKind::NotAttached);
-        if attachment.is_path {
+        if attachment.trial.is_some() {
             // There are new keys with it the next time.
             if attachment.to != self.mobile.gateway {
                 self.leave_gateway(now, attachment.to);
@@ -233,6 +241,7 @@ impl Host {
             packets = report.and_then(|report| association.withdraw(report).ok());
             self.hand_over_routes(former, index);
             self.leave_gateway(now, former);
+            self.end_relay_to(now, former);
         }
         self.link(now, index);
         self.takes_over(now, index);

@@ -12,7 +12,7 @@ impl Host {
     pub(crate) fn refused(&mut self, now: Instant, to: HopAddress) {
         self.note_place(now, to, PlaceState::NoRoute);
         for index in self.peers.indices() {
-            if self.peers[index].endpoint == Some(to) {
+            if self.first_hop(index) == Some(to) {
                 let peer = &mut self.peers[index];
                 peer.reach = peer.reach.refused(now);
                 self.link(now, index);

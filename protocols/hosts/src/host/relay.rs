@@ -9,7 +9,7 @@ use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use super::{Host, TAG};
-use crate::site::{Attachment, Member};
+use crate::site::Member;
 use crate::{EventKind, Output, Role};
 
 /// What happens to a relayed datagram.
@@ -131,10 +131,9 @@ impl Host {
         self.relay_of(gateway).unwrap_or(gateway)
     }
 
-    /// Returns true if this mobile host moves by another path to its home, which remains the other end of its hop.
-    pub(super) fn keeps_its_home(&self) -> bool {
-        let home = self.own_home().filter(|home| *home == self.mobile.gateway);
-        home.is_some_and(|home| self.peers[home].site.remains)
+    /// Returns true if this mobile host can move by another path to its home, which remains the other end of its hop.
+    pub(super) fn may_keep_its_home(&self) -> bool {
+        self.own_home() == Some(self.mobile.gateway)
     }
 
     /// Returns the address of the home by way of a gateway.
@@ -147,12 +146,62 @@ impl Host {
         Some(HopAddress::Relay(Relay { by, to }))
     }
 
-    /// Asks the home to answer by way of the next gateway.
-    pub(super) fn challenge_by(&mut self, now: Instant, gateway: usize) {
+    /// Begins to try the path to the home by way of a gateway.
+    pub(super) fn begin_trial(&mut self, now: Instant, by: usize) {
+        if let Some(attachment) = &mut self.mobile.attachment {
+            attachment.to = by;
+            attachment.due = Some(now);
+            self.announce_move();
+            self.attach_due(now);
+        }
+    }
+
+    /// Asks the home to answer by way of the next gateway, and that gateway itself.
+    pub(super) fn try_path(&mut self, now: Instant, by: usize) {
         let home = self.mobile.gateway;
-        if let Some(at) = self.path_by(gateway) {
-            let bits = self.endpoint.path_challenge(now, self.peers[home].id, at);
-            self.send_on_path(now, home, at, PathMessage::Challenge(bits));
+        let trial = self.mobile.attachment.as_ref().and_then(|next| next.trial);
+        if trial.is_some_and(|trial| trial.is_futile(by == home)) {
+            return self.end_futile_trial(now, by);
+        }
+        let beside = self.peers[by].endpoint.filter(|_| by != home);
+        for (index, at) in [(by, beside), (home, self.path_by(by))] {
+            if let Some(at) = at {
+                let bits = self.endpoint.path_challenge(now, self.peers[index].id, at);
+                self.send_on_path(now, index, at, PathMessage::Challenge(bits));
+            }
+        }
+    }
+
+    /// The home does not answer: it may have no keys any more. So there are to be new ones by that path, or the gateway
+    /// itself is to serve this host.
+    fn end_futile_trial(&mut self, now: Instant, by: usize) {
+        let home = self.mobile.gateway;
+        let Some(at) = self
+            .path_by(by)
+            .filter(|_| by == home || self.peers[home].site.remains)
+        else {
+            return self.serve_instead(now, by);
+        };
+        self.take_path(now, by, at);
+        // Only a mobile host initiates.
+        let _ = self.endpoint.connect(now, self.peers[home].id);
+    }
+
+    /// Has the next gateway serve this host, instead of relaying.
+    fn serve_instead(&mut self, now: Instant, gateway: usize) {
+        if let Some(attachment) = &mut self.mobile.attachment {
+            (attachment.trial, attachment.due) = (None, None);
+        }
+        self.gateway_established(now, gateway, false);
+    }
+
+    /// Notes the answer of the gateway whose path to the home is tried.
+    pub(super) fn next_gateway_answers(&mut self, now: Instant, index: usize) {
+        let attachment = self.mobile.attachment.as_mut();
+        if let Some(attachment) = attachment.filter(|next| next.to == index)
+            && let Some(trial) = &mut attachment.trial
+        {
+            trial.gateway_answered(now);
         }
     }
 
@@ -164,28 +213,43 @@ impl Host {
         self.role == Role::Mobile && is_relayed && in_use != Some(at)
     }
 
-    /// The home has answered on a path that is not in use: this mobile host uses it from now on, if it moves there.
+    /// The home has answered on a path that is not in use: this mobile host uses it from now on, if it moves there and
+    /// the path is short enough. Otherwise the gateway itself is to serve it, if it can.
     pub(super) fn answered_on_other_path(&mut self, now: Instant, index: usize, at: HopAddress) {
-        let asked = self.mobile.attachment.as_ref().filter(|next| next.is_path);
-        let is_asked = asked.is_some_and(|next| self.path_by(next.to) == Some(at));
         let home = self.mobile.gateway;
-        if index != home || !is_asked {
-            return;
-        }
-        let Some(Attachment { to, since, .. }) = self.mobile.attachment.take() else {
+        let asked = self.mobile.attachment.as_ref();
+        let asked = asked.and_then(|next| Some((next.to, next.trial?)));
+        let Some((to, trial)) = asked.filter(|(to, _)| self.path_by(*to) == Some(at)) else {
             return;
         };
+        if index != home {
+            return;
+        }
+        if to == home || self.peers[home].site.remains || trial.is_near(now) {
+            self.take_path(now, to, at);
+        } else {
+            self.serve_instead(now, to);
+        }
+    }
+
+    /// Reaches the home by way of a gateway from now on.
+    fn take_path(&mut self, now: Instant, by: usize, at: HopAddress) {
+        let Some(attachment) = self.mobile.attachment.take() else {
+            return;
+        };
+        let home = self.mobile.gateway;
         let in_use = self.peers[home].endpoint;
-        self.mobile.direct = in_use.filter(|at| !at.is_relayed()).or(self.mobile.direct);
+        let direct = in_use.filter(|at| !at.is_relayed());
+        self.mobile.direct = direct.or(self.mobile.direct);
         self.mobile.watch.answered();
         self.redirect(now, home, at);
-        let lasted = now.since(since);
-        let kind = if to == home {
+        let lasted = now.since(attachment.since);
+        let kind = if by == home {
             EventKind::Attached { lasted, kept: true }
         } else {
             EventKind::Relays { lasted }
         };
-        self.announce(to, kind);
+        self.announce(by, kind);
         self.catch_up(now);
     }
 
@@ -193,10 +257,39 @@ impl Host {
     pub(super) fn end_relay(&mut self, now: Instant, gateway: usize) {
         for index in self.peers.indices() {
             if self.relay_of(index) == Some(gateway) {
-                let direct = self.mobile.direct.or(self.peers[index].settings.endpoint);
-                self.peers[index].endpoint = direct;
-                self.path_moved(now, index);
+                self.end_relay_to(now, index);
             }
+        }
+    }
+
+    /// Has a peer reached without a relay from now on.
+    pub(super) fn end_relay_to(&mut self, now: Instant, index: usize) {
+        if self.relay_of(index).is_some() {
+            let direct = self.mobile.direct.or(self.peers[index].settings.endpoint);
+            self.peers[index].endpoint = direct;
+            self.path_moved(now, index);
+        }
+    }
+
+    /// Returns the address to which datagrams for a peer leave.
+    pub(crate) fn first_hop(&self, index: usize) -> Option<HopAddress> {
+        match self.relay_of(index) {
+            Some(relay) => self.peers.get(relay)?.endpoint,
+            None => self.peers.get(index)?.endpoint,
+        }
+    }
+
+    /// Returns the event of a peer that is at this address now.
+    pub(super) fn moved_to(&self, to: HopAddress) -> EventKind {
+        let by = match to {
+            HopAddress::Relay(relay) => self.peers.get(relay.by as usize),
+            _ => None,
+        };
+        match by {
+            Some(by) => EventKind::Relayed {
+                by: by.settings.name.clone(),
+            },
+            None => EventKind::Moved { to },
         }
     }
 }

@@ -6,6 +6,7 @@ use units::Instant;
 use wire::address::HopAddress;
 
 use super::Host;
+use crate::peer::of_relay;
 use crate::{EventKind, Role, terms};
 
 impl Host {
@@ -113,6 +114,7 @@ impl Host {
         from: Option<HopAddress>,
     ) -> Option<EventKind> {
         self.mobile.is_answered = terms::answers_about_bindings(features);
+        let is_of_site = self.peers.are_of_site() || terms::remains(features);
         let peer = &mut self.peers[index];
         let method = peer.settings.tcp.agreed(features);
         let profile = peer.settings.split.agreed(features);
@@ -121,7 +123,8 @@ impl Host {
         let mut fresh = self.bearer.association(place, method, &peer.settings);
         if let Some((maker, profile)) = streams {
             let name = format!("{}/{}", peer.settings.name, peer.streams.life);
-            fresh = maker.equip(fresh, profile, &name);
+            let reserve = if is_of_site { of_relay(place) } else { 0 };
+            fresh = maker.equip(fresh, profile, &name, reserve);
         }
         // The next gateway of a mobile host that moves takes over what the present one knows.
         let gateway = self.gateway_index().filter(|_| self.role == Role::Mobile);

@@ -59,6 +59,9 @@ impl Host {
         let peer = &mut self.peers[index];
         let is_answered = matches!(arrival.message, Some(PathMessage::Answer(bits))
             if self.endpoint.is_path_answer(now, peer.id, from, bits));
+        if is_answered {
+            self.next_gateway_answers(now, index);
+        }
         if self.is_other_path(index, from) {
             if is_answered {
                 self.answered_on_other_path(now, index, from);
@@ -161,7 +164,8 @@ impl Host {
 
     /// Sends everything for a peer to another address from now on, as it has moved.
     fn moved(&mut self, now: Instant, index: usize, to: HopAddress) {
-        self.redirect_for(now, index, to, EventKind::Moved { to });
+        let kind = self.moved_to(to);
+        self.redirect_for(now, index, to, kind);
     }
 
     /// Does the same as [`redirect`](Self::redirect), and announces this, unless it is the first address.

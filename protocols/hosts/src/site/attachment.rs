@@ -10,6 +10,15 @@ const PAUSE_MOST: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE_IN_SILENCE: Duration = Duration::from_secs(2);
 
+/// Round trip between a gateway and the home that is short for any hop.
+const NEAR: Duration = Duration::from_millis(5);
+
+/// Pause before the message that asks for keys is repeated; it doubles. A session alone waits for longer.
+const HANDSHAKE: Duration = Duration::from_millis(250);
+
+/// Number of questions without an answer after which a trial is futile.
+const TIMES: u8 = 3;
+
 /// Cause of an attachment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
@@ -21,6 +30,43 @@ pub(crate) enum Cause {
     Silence,
 }
 
+/// A question to the home by way of another gateway, and to that gateway itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Trial {
+    /// Time when both were asked first, and the number of times.
+    asked: Option<Instant>,
+    times: u8,
+    /// Round trip to the gateway, once it has answered.
+    gateway: Option<Duration>,
+}
+
+impl Trial {
+    /// Notes that both are asked.
+    pub(crate) fn ask(&mut self, now: Instant) {
+        self.asked.get_or_insert(now);
+        self.times = self.times.saturating_add(1);
+    }
+
+    /// Notes that the gateway has answered.
+    pub(crate) fn gateway_answered(&mut self, now: Instant) {
+        let asked = self.asked.unwrap_or(now);
+        self.gateway.get_or_insert(now.since(asked));
+    }
+
+    /// Returns true if the home has not answered several times, though the gateway has, or is the home itself.
+    pub(crate) fn is_futile(&self, is_home: bool) -> bool {
+        self.times >= TIMES && (is_home || self.gateway.is_some())
+    }
+
+    /// Returns true if the home, which answers now, is so near to the gateway that repairs from there take at
+    /// most a quarter longer.
+    pub(crate) fn is_near(&self, now: Instant) -> bool {
+        let home = now.since(self.asked.unwrap_or(now));
+        let hop = self.gateway.unwrap_or(home);
+        home.saturating_sub(hop) <= (hop / 4).max(NEAR)
+    }
+}
+
 /// An attachment that is not complete.
 #[derive(Debug)]
 pub(crate) struct Attachment {
@@ -28,13 +74,17 @@ pub(crate) struct Attachment {
     pub(crate) to: usize,
     pub(crate) number: u64,
     pub(crate) cause: Cause,
-    /// True if the other end of the hop remains, and this is another path to it.
-    pub(crate) is_path: bool,
+    /// The trial of another path to the home, which remains the other end of the hop then.
+    pub(crate) trial: Option<Trial>,
+    /// True once it is announced.
+    pub(crate) is_announced: bool,
     pub(crate) since: Instant,
     /// What this host has delivered of the former gateway's packets, once it asks.
     pub(crate) report: Option<Report>,
     /// Time of the next request, since this host asks.
     pub(crate) due: Option<Instant>,
+    /// Time of the next repetition of the handshake, until there are keys, and the pause after it.
+    handshake: (Instant, Duration),
     pause: Duration,
     /// Time when it is given up, if this host can stay with another gateway.
     ends: Option<Instant>,
@@ -52,10 +102,12 @@ impl Attachment {
             to,
             number,
             cause,
-            is_path: false,
+            trial: None,
+            is_announced: false,
             since: now,
             report: None,
             due: None,
+            handshake: (now + HANDSHAKE, HANDSHAKE * 2),
             pause: PAUSE,
             ends: patience.map(|patience| now + patience),
         }
@@ -63,7 +115,17 @@ impl Attachment {
 
     /// Returns true if the association with the former gateway is frozen.
     pub(crate) fn freezes(&self) -> bool {
-        self.due.is_some() && !self.is_path
+        self.due.is_some() && self.trial.is_none()
+    }
+
+    /// Returns true if the message for keys is to be repeated, and sets the time of the next one.
+    pub(crate) fn repeats_handshake(&mut self, now: Instant) -> bool {
+        let (due, pause) = self.handshake;
+        let repeats = self.due.is_none() && due <= now;
+        if repeats {
+            self.handshake = (now + pause, pause * 2);
+        }
+        repeats
     }
 
     /// Returns true if a request is due, and sets the time of the next one.
@@ -78,7 +140,7 @@ impl Attachment {
 
     /// Returns the time of the next request, or when it is given up.
     pub(crate) fn acts_at(&self) -> Option<Instant> {
-        machine::earlier(self.due, self.ends)
+        machine::earlier(self.due.or(Some(self.handshake.0)), self.ends)
     }
 
     /// Returns true if it is to be given up.

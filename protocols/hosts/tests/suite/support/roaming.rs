@@ -67,7 +67,7 @@ impl Default for Setting {
 
 /// The ways between the hosts.
 pub(crate) struct Network {
-    setting: Setting,
+    pub(crate) setting: Setting,
     random: RandomStream,
     /// Time from which each way is free.
     free_at: BTreeMap<(usize, usize), Instant>,
