@@ -17,11 +17,12 @@ struct Hosts {
 }
 
 impl Hosts {
-    fn create() -> Self {
+    /// Returns a site; the lines `terms` are of the mobile host's section at its home.
+    fn create(terms: &str) -> Self {
         let turn = Turn::take();
         let folder = tempfile::tempdir().unwrap();
         Self {
-            site: Site::new(Path::new(PROGRAM), folder.path(), None, "").unwrap(),
+            site: Site::new(Path::new(PROGRAM), folder.path(), None, terms).unwrap(),
             _folder: folder,
             _turn: turn,
         }
@@ -62,7 +63,7 @@ fn a_download_goes_on_while_gateways_hand_its_mobile_host_over() {
     if !able() {
         return;
     }
-    let hosts = Hosts::create();
+    let hosts = Hosts::create("");
     let site = &hosts.site;
     let mut daemons = site.start_all().unwrap();
     let [east, west, north] = GATEWAYS;
@@ -99,6 +100,37 @@ fn a_download_goes_on_while_gateways_hand_its_mobile_host_over() {
             assert_eq!(code, Some(1), "{said}");
             let words = format!("north has not answered; {next} goes on");
             assert!(said.contains(&words), "{said}");
+            download.goes_on();
+        },
+    );
+}
+
+/// The home remains the other end of the hop, and other gateways relay.
+#[test]
+fn a_download_that_is_split_goes_on_by_way_of_other_gateways() {
+    if !able() {
+        return;
+    }
+    let hosts = Hosts::create("tcp = \"split\"");
+    let site = &hosts.site;
+    let mut daemons = site.start_all().unwrap();
+    let [east, west, north] = GATEWAYS;
+    Download::between(
+        [&site.mobile, &site.fixed],
+        || site.logs(),
+        |download| {
+            for to in [west, north, east, north] {
+                let (code, said) = hosts.run(&["move", to]);
+                assert_eq!(code, Some(0), "{said}\n{}", site.logs());
+                download.goes_on();
+            }
+            let (_, page) = hosts.run(&["status"]);
+            assert!(page.contains("relays"), "{page}");
+            let at_home = String::from_utf8(site.run(east, &["status"]).unwrap().stdout).unwrap();
+            assert!(at_home.contains("at north"), "{at_home}");
+            daemons[2].kill();
+            let is_elsewhere = || [east, west].contains(&site.serving().as_str());
+            wait_until("another gateway", || site.logs(), is_elsewhere);
             download.goes_on();
         },
     );
