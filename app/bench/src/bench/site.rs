@@ -36,6 +36,7 @@ const SPAN: f64 = 1.0;
 /// Aims: stall in seconds without the round trips, and the share of the goodput without moves.
 const STALL: f64 = 0.010;
 const ROUND_TRIP: f64 = 0.020;
+const LONG: f64 = STALL + ROUND_TRIP;
 const SHARE: f64 = 0.95;
 
 /// Options of the bench.
@@ -158,9 +159,14 @@ impl Roaming {
         let with = arrivals.rate(first, last);
         let spans = (0..REFERENCE.as_secs()).map(|span| reference + span as f64 * SPAN);
         let gaps = spans.map(|from| arrivals.longest_gap(from, from + SPAN) * 1e3);
-        let [median, _, most] = spread(gaps).unwrap_or([f64::NAN; 3]);
+        let gaps: Vec<_> = gaps.collect();
+        let longer = gaps.iter().filter(|gap| **gap > LONG * 1e3).count();
+        let [median, _, most] = spread(gaps.iter().copied()).unwrap_or([f64::NAN; 3]);
         println!(
-            "Longest time without a byte in each second without moves: median {median:.0} ms, most {most:.0} ms."
+            "Longest time without a byte in each second without moves: median {median:.0} ms, most {most:.0} ms; \
+             longer than {:.0} ms in {longer} of {} s.",
+            LONG * 1e3,
+            gaps.len()
         );
         println!(
             "Goodput: {:.2} Mbit/s without moves, {:.2} with one every {} s: {:.3} of it (aim {SHARE}).",
@@ -244,7 +250,7 @@ fn show(rows: &[Row]) {
     println!(
         "\n| moves | number | stall, ms: median | 99 % below | most | longer than {:.0} ms \
          | datagrams late by more than {:.0} ms, a move: most | in all | lost |\n|---|---|---|---|---|---|---|---|---|",
-        (STALL + ROUND_TRIP) * 1e3,
+        LONG * 1e3,
         LATE * 1e3
     );
     for (name, beside) in [("from or to the home", false), ("between two others", true)] {
@@ -254,9 +260,7 @@ fn show(rows: &[Row]) {
             .collect();
         let stalls: Vec<_> = these.iter().map(|row| row.stall_s * 1e3).collect();
         let [median, _, most] = spread(stalls.iter().copied()).unwrap_or([f64::NAN; 3]);
-        let longer = stalls
-            .iter()
-            .filter(|stall| **stall > (STALL + ROUND_TRIP) * 1e3);
+        let longer = stalls.iter().filter(|stall| **stall > LONG * 1e3);
         println!(
             "| {name} | {} | {median:.0} | {:.0} | {most:.0} | {} | {} | {} | {} |",
             these.len(),

@@ -1,5 +1,5 @@
-//! Datagrams of a mobile host and its home that another gateway of their site relays. They are sealed for their receiver;
-//! this is what stands before them, in place of a frame, in the sessions with the gateway that relays.
+//! Datagrams of a mobile host and its home that another gateway of their site relays. They are sealed for their
+//! receiver; this is what stands before them, in place of a frame, in the sessions with the gateway that relays.
 
 /// First bytes; the version of a frame, its high four bits, is never zero.
 const DATAGRAM: u8 = 13;

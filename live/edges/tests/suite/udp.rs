@@ -22,7 +22,7 @@ fn bearer(bind: &str) -> UdpBearer {
 fn place(address: HopAddress) -> SocketAddr {
     match address {
         HopAddress::Udp(address) => address,
-        HopAddress::Ethernet(_) | HopAddress::Tls(_) => panic!("{address} is no UDP address"),
+        _ => panic!("{address} is no UDP address"),
     }
 }
 

@@ -65,11 +65,9 @@ impl Host {
     pub(super) fn gateway_is_back(&mut self, now: Instant, index: usize, from: HopAddress) {
         let is_on_path = self.peers[index].endpoint == Some(from);
         let is_needless = |attachment: &Attachment| {
-            let is_needless = match attachment.trial.is_some() {
-                true => is_on_path,
-                false => attachment.due.is_none(),
-            };
-            attachment.cause == Cause::Silence && is_needless
+            let has_asked = attachment.freezes();
+            let may_end = attachment.trial.is_none() || is_on_path;
+            attachment.cause == Cause::Silence && may_end && !has_asked
         };
         let attachment = self.mobile.attachment.as_ref();
         if self.mobile.gateway == index && attachment.is_some_and(is_needless) {

@@ -11,6 +11,7 @@ use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use super::Host;
+use super::relay::Inner;
 use super::validation::Arrival;
 use crate::Role;
 use crate::site::{Parts, Watch};
@@ -51,7 +52,6 @@ impl Host {
         let mut arrival = Arrival::new(from, buffer.len());
         let mut is_data = false;
         let mut message = None;
-        let mut relayed = None;
         let received = self
             .endpoint
             .handle_datagram_from(now, Some(from), &mut buffer);
@@ -68,7 +68,6 @@ impl Host {
                 is_data = true;
                 arrival.message = PathMessage::parse(plaintext);
                 message = Message::parse(plaintext);
-                relayed = RelayHeader::parse(plaintext);
                 Some((peer, plaintext.len()))
             }
             Received::Handshake(peer) => {
@@ -104,22 +103,28 @@ impl Host {
         };
         buffer.advance(DATA_HEADER_BYTES);
         buffer.truncate(length);
-        if let Some(header) = relayed {
-            buffer.advance(header.length());
-            return self.relayed(now, (index, header), arrived, ecn, buffer);
-        }
         self.frame(now, index, arrived, ecn, buffer);
     }
 
-    /// Passes a frame of a peer to its association.
+    /// Passes a frame of a peer to its association, or a datagram in its place on.
     fn frame(
         &mut self,
         now: Instant,
         index: usize,
         arrived: Instant,
         ecn: Ecn,
-        frame: PacketBuffer,
+        mut frame: PacketBuffer,
     ) {
+        if let Some(header) = RelayHeader::parse(&frame) {
+            frame.advance(header.length());
+            let inner = Inner {
+                header,
+                arrived,
+                ecn,
+                buffer: frame,
+            };
+            return self.relayed(now, index, inner);
+        }
         if self.peers[index].site.is_void || self.waits_for_attachment(index) {
             return;
         }

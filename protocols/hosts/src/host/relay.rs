@@ -1,5 +1,5 @@
-//! The datagrams of a mobile host whose home remains the other end of its hop wherever it is: other gateways of the site
-//! relay them, sealed as they are.
+//! The datagrams of a mobile host whose home remains the other end of its hop wherever it is: other gateways of the
+//! site relay them, sealed as they are.
 
 use session::{DATA_HEADER_BYTES, PublicKey};
 use units::Instant;
@@ -11,6 +11,16 @@ use wire::packet::PacketBuffer;
 use super::{Host, TAG};
 use crate::site::Member;
 use crate::{EventKind, Output, Role};
+
+/// A datagram within one of a peer.
+pub(super) struct Inner {
+    pub(super) header: RelayHeader,
+    /// Time when that one arrived.
+    pub(super) arrived: Instant,
+    /// ECN field of that one.
+    pub(super) ecn: Ecn,
+    pub(super) buffer: PacketBuffer,
+}
 
 /// What happens to a relayed datagram.
 enum Course {
@@ -72,14 +82,13 @@ impl Host {
     }
 
     /// Handles a datagram that a peer has relayed, or wants relayed.
-    pub(super) fn relayed(
-        &mut self,
-        now: Instant,
-        (from, header): (usize, RelayHeader),
-        arrived: Instant,
-        ecn: Ecn,
-        buffer: PacketBuffer,
-    ) {
+    pub(super) fn relayed(&mut self, now: Instant, from: usize, inner: Inner) {
+        let Inner {
+            header,
+            arrived,
+            ecn,
+            buffer,
+        } = inner;
         match self.course(now, from, header) {
             Some(Course::Arrives(at)) => self.datagram(now, at, arrived, ecn, buffer),
             Some(Course::GoesOn(to, header)) => self.relay(now, to, header, buffer, ecn),

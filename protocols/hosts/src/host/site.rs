@@ -74,11 +74,10 @@ impl Host {
         let is_home = self.home_of(index) == Some(from);
         match message {
             SiteMessage::Arrived(_, step, proof)
-                if self.is_claimed_rightly(from, index, &step, &proof) =>
+                if self.is_claimed_rightly(from, index, &step, &proof)
+                    && !stays_at_home(&self.peers[index].settings) =>
             {
-                if !stays_at_home(&self.peers[index].settings) {
-                    self.place(now, index, Some(from), step);
-                }
+                self.place(now, index, Some(from), step);
             }
             SiteMessage::ArrivedBehind(_, number, proof) if is_home => {
                 self.send_site_message(now, index, &SiteMessage::Behind(number, proof));
