@@ -84,6 +84,8 @@ fn addresses_are_read_as_they_are_written() {
         "02:00:5e:10:00:01",
         "192.0.2.1:51830",
         "[2001:db8::1]:51830",
+        "tls:192.0.2.1:443",
+        "relay:3/7",
     ] {
         let address: HopAddress = text.parse().expect("an address");
         assert_eq!(address.to_string(), text);
@@ -98,6 +100,8 @@ fn addresses_are_read_as_they_are_written() {
         "02:00:5e:10:00:01:02",
         "2:0:5e:10:0:1",
         "+2:00:5e:10:00:01",
+        "relay:3",
+        "relay:3/x",
     ] {
         let error = text.parse::<MacAddress>().expect_err("no address");
         assert!(

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use wire::hop::{
     AckFields, BindingMessage, Chunk, ClaimMessage, ClaimRefusal, EcnCounts, Frame, FrameWriter,
-    MalformedFrame, NoticeMessage, PathMessage, ResolverMessage, Resolvers, expand,
+    MalformedFrame, NoticeMessage, PathMessage, RelayHeader, ResolverMessage, Resolvers, expand,
 };
 use wire::packet::PacketBuffer;
 
@@ -123,6 +123,29 @@ fn the_documents_vectors_of_notices_hold() {
         }
     }
     assert_eq!(NoticeMessage::parse(&[10]), None);
+}
+
+#[test]
+fn the_documents_vectors_of_relayed_datagrams_hold() {
+    let document = include_str!("../../../../docs/hop-frame.md");
+    let label = std::array::from_fn(|index| index as u8);
+    for (name, header) in [
+        ("| relayed | `", RelayHeader::Own),
+        ("| relayed, labelled | `", RelayHeader::Of(label)),
+    ] {
+        let line = document.lines().find_map(|line| line.strip_prefix(name));
+        let bytes = hex(line.and_then(|rest| rest.split('`').next()).expect(name));
+        let (head, datagram) = bytes.split_at(header.length());
+        assert_eq!(datagram, [4, 0xab]);
+        let mut written = vec![0; header.length()];
+        header.write(&mut written);
+        assert_eq!(written, head);
+        assert_eq!(RelayHeader::parse(&bytes), Some(header));
+        assert!(Frame::parse(&bytes).is_err(), "no frame has version 0");
+        assert_eq!(PathMessage::parse(&bytes), None);
+    }
+    assert_eq!(RelayHeader::parse(&[14; 32]), None, "half a label");
+    assert_eq!(RelayHeader::parse(&[]), None);
 }
 
 #[test]

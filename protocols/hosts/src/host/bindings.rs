@@ -64,11 +64,15 @@ impl Host {
     /// Asks the next question about the binding, if it is due.
     pub(crate) fn keep_binding(&mut self, now: Instant) {
         let gateway = self.gateway_index();
+        // The binding is one for the gateway that relays, if one does, and the home answers there.
+        let is_udp = gateway
+            .and_then(|index| self.first_hop(index))
+            .is_some_and(|at| matches!(at, HopAddress::Udp(_)));
         let (Some(keepalive), Some(index)) = (&mut self.mobile.keepalive, gateway) else {
             return;
         };
         let peer = &self.peers[index];
-        let to = peer.endpoint.filter(|at| matches!(at, HopAddress::Udp(_)));
+        let to = peer.endpoint.filter(|_| is_udp);
         let can_ask = peer.presence.is_linked() && !peer.reach.is_shut();
         keepalive.set_on(now, to.is_some() && can_ask && self.mobile.is_answered);
         let round_trip = peer.association.measured().0;

@@ -196,6 +196,43 @@ fn a_mobile_host_and_a_home_that_start_again_find_each_other_behind_a_relay() {
     }
 }
 
+/// A NAT forgets what is not used, so an idle mobile host uses its binding for the gateway that relays.
+#[test]
+fn an_idle_mobile_host_keeps_its_binding_for_the_relay() {
+    let mut site = begun(Setting {
+        is_secret: true,
+        keepalive: true,
+        ..Setting::default()
+    });
+    site.move_to(2);
+    site.run(SECOND, false);
+    for _ in 0..20 {
+        site.run(SECOND * 30, true);
+        let idle = site.now.since(site.network.sent[2]);
+        assert!(idle < SECOND * 120, "{idle}");
+    }
+    assert_eq!(site.serving(), "second");
+    is_whole(&mut site);
+}
+
+/// The home learns of the end by way of the gateway that relays.
+#[test]
+fn a_mobile_host_that_ends_says_so_by_way_of_the_relay() {
+    let mut site = begun(Setting {
+        is_secret: true,
+        ..Setting::default()
+    });
+    site.move_to(2);
+    site.run(SECOND, false);
+    site.input(MOBILE, Input::Leave);
+    site.run(SECOND, true);
+    for gateway in [HOME, 2] {
+        let left =
+            |(_, host, kind): &(_, usize, EventKind)| (*host, kind) == (gateway, &EventKind::Left);
+        assert!(site.events.iter().any(left), "{gateway}: {:?}", site.events);
+    }
+}
+
 /// Returns true if both flows go on, after losses.
 fn went_on(site: &mut Roaming) -> bool {
     let before = site.flows.each_mut().map(|flow| {

@@ -43,6 +43,8 @@ pub(crate) struct Setting {
     pub(crate) is_told: bool,
     /// Method for TCP on the hop that the home chooses.
     pub(crate) tcp: TcpMethod,
+    /// True if the mobile host keeps its binding at a NAT.
+    pub(crate) keepalive: bool,
     /// True if the mobile host and its home share a secret, which no other gateway has.
     pub(crate) is_secret: bool,
 }
@@ -60,6 +62,7 @@ impl Default for Setting {
             queue: Duration::MAX,
             is_told: false,
             tcp: TcpMethod::Arq,
+            keepalive: false,
             is_secret: false,
         }
     }
@@ -75,6 +78,8 @@ pub(crate) struct Network {
     flying: BTreeMap<(Instant, u64), (usize, usize, PacketBuffer)>,
     /// Number of datagrams that were sent.
     pub(crate) number: u64,
+    /// Time when the mobile host sent the last datagram to each gateway.
+    pub(crate) sent: [Instant; NAMES.len()],
     /// Pairs of hosts between which nothing comes through.
     pub(crate) cut: Vec<[usize; 2]>,
     /// A host that is stopped, and until when: it does nothing, and what comes waits.
@@ -206,7 +211,10 @@ fn host(index: usize, setting: &Setting, first: Option<SitePart>) -> Host {
     } else {
         Role::Gateway
     };
-    let config: Config = build::config(role, NAMES[index], peers);
+    let config = Config {
+        keepalive: setting.keepalive && index == MOBILE,
+        ..build::config(role, NAMES[index], peers)
+    };
     build::host(config, build::entropy(setting.seed, NAMES[index]))
 }
 
@@ -228,6 +236,7 @@ impl Roaming {
                 free_at: BTreeMap::new(),
                 flying: BTreeMap::new(),
                 number: 0,
+                sent: [Instant::ZERO; NAMES.len()],
                 cut: Vec::new(),
                 stopped: None,
             },
@@ -359,6 +368,9 @@ impl Roaming {
         let mut all = 0..NAMES.len();
         let to = all.find(|host| address(*host) == to).expect("a host");
         let network = &mut self.network;
+        if from == MOBILE {
+            network.sent[to] = self.now;
+        }
         let setting = network.setting;
         let is_hop = from == MOBILE || to == MOBILE;
         let (rate, delay, loss) = if is_hop {
