@@ -50,7 +50,7 @@ fn gateways_and_homes_that_do_not_fit_are_refused() {
         ),
         (
             configuration(&west, "home = \"west\"\ntcp = \"split\"\n"),
-            "`tcp` is \"arq\"",
+            "the home of a mobile host chooses `tcp`",
         ),
         (
             configuration(&twice(&gateway("west", 2, WEST)), ""),

@@ -52,7 +52,12 @@ impl Host {
     /// A gateway asks this mobile host to have another one serve it. Without another one it stays.
     pub(super) fn drained(&mut self, now: Instant, index: usize) {
         self.peers[index].site.drained = Some(now);
-        let is_served = self.attached_to() == index && self.mobile.attachment.is_none();
+        let is_attached = self.attached_to() == index;
+        if !is_attached {
+            // It does not know yet.
+            self.part_from(now, Some(index));
+        }
+        let is_served = is_attached && self.mobile.attachment.is_none();
         if is_served && let Some(next) = self.next_gateway(now, Cause::Asked) {
             self.announce(index, EventKind::Drained);
             self.move_to(now, &next, Cause::Asked);

@@ -9,7 +9,7 @@ use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use super::{Host, TAG};
-use crate::site::Member;
+use crate::site::{Member, SiteMessage};
 use crate::{EventKind, Output, Role};
 
 /// A datagram within one of a peer.
@@ -247,11 +247,13 @@ impl Host {
             return;
         };
         let home = self.mobile.gateway;
+        let former = self.relay_of(home);
         let in_use = self.peers[home].endpoint;
         let direct = in_use.filter(|at| !at.is_relayed());
         self.mobile.direct = direct.or(self.mobile.direct);
         self.mobile.watch.answered();
         self.redirect(now, home, at);
+        self.part_from(now, former);
         let lasted = now.since(attachment.since);
         let kind = if by == home {
             EventKind::Attached { lasted, kept: true }
@@ -260,6 +262,13 @@ impl Host {
         };
         self.announce(by, kind);
         self.catch_up(now);
+    }
+
+    /// Tells a gateway, if there is one, that it need not relay for this mobile host any more.
+    pub(super) fn part_from(&mut self, now: Instant, relay: Option<usize>) {
+        if let Some(relay) = relay.filter(|relay| self.peers.get(*relay).is_some()) {
+            self.send_site_message(now, relay, &SiteMessage::Parted);
+        }
     }
 
     /// Has no peer reached through a gateway any more that is removed.
@@ -273,7 +282,9 @@ impl Host {
 
     /// Has a peer reached without a relay from now on.
     pub(super) fn end_relay_to(&mut self, now: Instant, index: usize) {
-        if self.relay_of(index).is_some() {
+        let relay = self.relay_of(index);
+        if relay.is_some() {
+            self.part_from(now, relay);
             let direct = self.mobile.direct.or(self.peers[index].settings.endpoint);
             self.peers[index].endpoint = direct;
             self.path_moved(now, index);

@@ -46,6 +46,11 @@ impl Host {
             (Role::Gateway, Member::Guest(_), SiteMessage::Attach(step, proof, home)) => {
                 self.guest_attaches(now, index, step, proof, &home);
             }
+            (Role::Gateway, Member::Guest(_), SiteMessage::Parted) => {
+                if let Some(guest) = self.guest(index) {
+                    guest.relayed = None;
+                }
+            }
             (Role::Gateway, Member::Gateway, SiteMessage::Portion(portion)) => {
                 self.is_told(now, index, portion);
             }
@@ -67,6 +72,7 @@ impl Host {
             | SiteMessage::Attached(_)
             | SiteMessage::Behind(..)
             | SiteMessage::Drain
+            | SiteMessage::Parted
             | SiteMessage::Portion(_)
             | SiteMessage::Read(_) => None,
         };

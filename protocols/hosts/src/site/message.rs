@@ -50,6 +50,8 @@ pub(crate) enum SiteMessage {
     Portion(Portion),
     /// What the sender has of the receiver's directory.
     Read(Mark),
+    /// From a mobile host: the receiver does not relay between it and its home any more.
+    Parted,
 }
 
 /// Numbers of segments that a gateway has sent to the home of a mobile host that it served.

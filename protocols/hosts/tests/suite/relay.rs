@@ -1,6 +1,6 @@
 //! A mobile host whose home remains the other end of its hop: other gateways of the site relay.
 
-use hosts::{Decline, EventKind, Input, TcpMethod};
+use hosts::{Decline, EventKind, Input, SiteStatus, TcpMethod};
 use machine::RandomStream;
 use tcp::{Config, Control};
 use units::{Bytes, Duration, Probability};
@@ -157,9 +157,12 @@ fn a_relay_that_is_drained_is_left() {
     });
     site.move_to(2);
     site.run(SECOND, false);
+    assert_eq!(site.place_at(2), Some(SiteStatus::Relays));
+    assert_eq!(site.place_at(HOME), Some(SiteStatus::At("second".into())));
     site.input(2, Input::Drain(true));
     site.run(SECOND, false);
     assert_ne!(site.serving(), "second");
+    assert_eq!(site.place_at(2), Some(SiteStatus::Elsewhere));
     is_whole(&mut site);
 }
 

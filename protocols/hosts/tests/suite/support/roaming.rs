@@ -280,6 +280,15 @@ impl Roaming {
         peers.map(|peer| peer.name).collect()
     }
 
+    /// Returns the state of the mobile host at a gateway.
+    pub(crate) fn place_at(&self, gateway: usize) -> Option<SiteStatus> {
+        let peers = self.hosts[gateway].status(self.now).peers;
+        let mobile = peers
+            .into_iter()
+            .find(|peer| peer.name.starts_with(NAMES[MOBILE]));
+        mobile.and_then(|peer| peer.site)
+    }
+
     /// Returns the name of the gateway that serves the mobile host, or that relays.
     pub(crate) fn serving(&self) -> String {
         let peers = self.hosts[MOBILE].status(self.now).peers;
