@@ -18,8 +18,10 @@ impl Host {
         let Some(to) = self.index_with(gateway) else {
             return;
         };
+        // Without the gateway that served it, it begins with the next one that is added.
+        let is_lone = self.peers.get(self.mobile.gateway).is_none();
         let is_attached = self.attached_to() == to || self.mobile.attachment.is_some();
-        if self.role != Role::Mobile || is_attached {
+        if is_lone || self.role != Role::Mobile || is_attached {
             return;
         }
         self.begin_attachment(now, to, cause);
@@ -182,6 +184,17 @@ impl Host {
             let proof = self.prove(home, &content);
             let home = home.map(|home| self.key_of(home)).unwrap_or_default();
             self.send_site_message(now, to, &SiteMessage::Attach(step, proof, home));
+        }
+    }
+
+    /// Ends a move from or to a gateway that is removed, and the watch on it.
+    pub(super) fn end_moves_of(&mut self, now: Instant, index: usize) {
+        let next = self.mobile.attachment.as_ref().map(|next| next.to);
+        if self.mobile.gateway == index {
+            self.mobile.attachment = None;
+            self.mobile.watch = Watch::default();
+        } else if next == Some(index) {
+            self.give_up_attachment(now);
         }
     }
 

@@ -122,6 +122,9 @@ impl Host {
         let peer = Peer::new(now, settings, id, &self.bearer);
         self.agenda.note(index, &peer.association);
         self.peers.insert(peer);
+        if self.peers.get(self.mobile.gateway).is_none() {
+            self.mobile.gateway = index;
+        }
         self.occupy(now, index, scope);
         if self.mobile.begun {
             self.connect(now, index);
@@ -240,6 +243,7 @@ impl Host {
 
     /// Removes a peer and all that is kept for it, after a goodbye. Its connections are reset.
     pub(super) fn remove(&mut self, now: Instant, index: usize) {
+        self.end_moves_of(now, index);
         self.unlist(now, index);
         self.end_relay(now, index);
         let id = self.peers[index].id;

@@ -184,6 +184,26 @@ fn a_relay_that_is_revoked_is_left_by_both() {
     }
 }
 
+/// Neither in a trial nor while the next gateway is asked to serve.
+#[test]
+fn the_next_gateway_can_be_revoked_in_the_middle_of_a_move() {
+    for wire in [1, 20] {
+        for pause in [5, 25, 50, 70, 400] {
+            let mut site = begun(Setting {
+                wire: Duration::from_millis(wire),
+                ..Setting::default()
+            });
+            site.network.cut = vec![[HOME, 2]];
+            site.move_to(2);
+            site.run(Duration::from_millis(pause), false);
+            let key = private_key("second").public_key();
+            site.input(MOBILE, Input::Revoke(key, Decline::Revoked));
+            site.run(SECOND * 8, false);
+            assert_eq!(site.peers_of(MOBILE), ["home", "third"]);
+        }
+    }
+}
+
 #[test]
 fn a_mobile_host_and_a_home_that_start_again_find_each_other_behind_a_relay() {
     for who in [MOBILE, HOME, 2] {
