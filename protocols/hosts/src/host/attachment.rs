@@ -44,6 +44,8 @@ impl Host {
     pub(super) fn watch_due(&mut self, now: Instant) {
         let index = self.mobile.gateway;
         let Some(peer) = self.peers.get(index) else {
+            // It was removed, after a goodbye that was the last to be watched.
+            self.mobile.watch = Watch::default();
             return;
         };
         let (at, (round_trip, _)) = (peer.endpoint, peer.association.measured());
@@ -187,12 +189,11 @@ impl Host {
         }
     }
 
-    /// Ends a move from or to a gateway that is removed, and the watch on it.
+    /// Ends a move from or to a gateway that is removed.
     pub(super) fn end_moves_of(&mut self, now: Instant, index: usize) {
         let next = self.mobile.attachment.as_ref().map(|next| next.to);
         if self.mobile.gateway == index {
             self.mobile.attachment = None;
-            self.mobile.watch = Watch::default();
         } else if next == Some(index) {
             self.give_up_attachment(now);
         }
