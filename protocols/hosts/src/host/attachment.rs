@@ -3,7 +3,6 @@
 use session::PublicKey;
 use units::Instant;
 use wire::address::HopAddress;
-use wire::hop::PathMessage;
 
 use super::Host;
 use crate::site::{
@@ -52,9 +51,7 @@ impl Host {
         let round_trip = round_trip.unwrap_or_default();
         match (self.mobile.watch.step(now, round_trip), at) {
             (Some(WatchStep::Ask), Some(at)) => {
-                let id = peer.id;
-                let bits = self.endpoint.path_challenge(now, id, at);
-                self.send_on_path(now, index, at, PathMessage::Challenge(bits));
+                self.challenge_way(now, index, at);
             }
             (Some(WatchStep::Move), _) if self.mobile.attachment.is_none() => {
                 if let Some(next) = self.next_gateway(now, Cause::Silence) {

@@ -4,7 +4,7 @@
 use session::{DATA_HEADER_BYTES, PublicKey};
 use units::Instant;
 use wire::address::{HopAddress, Relay};
-use wire::hop::{PathMessage, RelayHeader};
+use wire::hop::RelayHeader;
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
@@ -175,8 +175,7 @@ impl Host {
         let beside = self.peers[by].endpoint.filter(|_| by != home);
         for (index, at) in [(by, beside), (home, self.path_by(by))] {
             if let Some(at) = at {
-                let bits = self.endpoint.path_challenge(now, self.peers[index].id, at);
-                self.send_on_path(now, index, at, PathMessage::Challenge(bits));
+                self.challenge_way(now, index, at);
             }
         }
     }

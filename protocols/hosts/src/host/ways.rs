@@ -122,7 +122,8 @@ impl Host {
         }
     }
 
-    fn challenge_way(&mut self, now: Instant, index: usize, at: HopAddress) {
+    /// Asks a peer to answer at an address.
+    pub(super) fn challenge_way(&mut self, now: Instant, index: usize, at: HopAddress) {
         let bits = self.endpoint.path_challenge(now, self.peers[index].id, at);
         self.send_on_path(now, index, at, PathMessage::Challenge(bits));
     }
