@@ -79,9 +79,23 @@ impl Host {
         if let Some(index) = self.index_with(key) {
             self.announce(index, EventKind::Revoked);
             self.remove(now, index);
+            self.return_home(now);
         }
         if self.role == Role::Gateway {
             self.endpoint.decline(*key, reason);
+        }
+    }
+
+    /// Has the home serve this mobile host again, if the gateway that did is no peer any more.
+    fn return_home(&mut self, now: Instant) {
+        let is_served = self.peers.get(self.mobile.gateway).is_some();
+        if self.role == Role::Mobile
+            && !is_served
+            && let Some(home) = self.own_home()
+        {
+            self.mobile.gateway = home;
+            self.occupy(now, home, self.peers[home].streams.scope);
+            self.connect(now, home);
         }
     }
 

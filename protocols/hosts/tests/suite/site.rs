@@ -1,10 +1,11 @@
 //! A mobile host that moves between the gateways of a site.
 
-use hosts::{EventKind, Input};
+use hosts::{Decline, EventKind, Input};
 use machine::RandomStream;
 use tcp::{Config, Control};
 use units::{Duration, Probability};
 
+use crate::support::build::private_key;
 use crate::support::ends::Ends;
 use crate::support::roaming::{HOME, Roaming, Setting};
 use crate::support::{MOBILE, WALL};
@@ -261,6 +262,33 @@ fn went_on(site: &mut Roaming) -> [u64; 2] {
     let came = [0, 1].map(|flow: usize| site.flows[flow].came());
     site.run(SECOND, false);
     [0, 1].map(|flow| site.flows[flow].came() - came[flow])
+}
+
+/// At rest, and while it moves from there to its home or to a third gateway.
+#[test]
+fn a_mobile_host_whose_gateway_is_revoked_returns_home() {
+    for to in [None, Some(HOME), Some(3)] {
+        for pause in [5, 25, 50, 70] {
+            let mut site = Roaming::new(Setting::default());
+            site.run(SECOND * 2, false);
+            site.move_to(2);
+            site.run(SECOND * 2, false);
+            assert_eq!(site.serving(), "second");
+            if let Some(to) = to {
+                site.move_to(to);
+            }
+            site.run(Duration::from_millis(pause), false);
+            let key = private_key("second").public_key();
+            site.input(MOBILE, Input::Revoke(key, Decline::Revoked));
+            site.run(SECOND * 3, false);
+            let came = went_on(&mut site);
+            assert!(
+                came.iter().all(|segments| *segments > 100),
+                "{to:?}, {pause} ms: {came:?}, {:?}",
+                site.events
+            );
+        }
+    }
 }
 
 #[test]
