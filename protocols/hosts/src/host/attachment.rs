@@ -17,7 +17,7 @@ impl Host {
         let Some(to) = self.index_with(gateway) else {
             return;
         };
-        // Without the gateway that served it, it begins with the next one that is added.
+        // Without the gateway that served it and without a home, it begins with the next one that is added.
         let is_lone = self.peers.get(self.mobile.gateway).is_none();
         let is_attached = self.attached_to() == to || self.mobile.attachment.is_some();
         if is_lone || self.role != Role::Mobile || is_attached {
@@ -273,12 +273,8 @@ impl Host {
 
     fn hand_over_routes(&mut self, former: usize, index: usize) {
         self.mobile.gateway = index;
-        for (network, length) in &self.peers[former].settings.prefixes {
-            self.routes.remove(*network, *length, former);
-        }
-        for (network, length) in &self.peers[index].settings.prefixes {
-            self.routes.add(*network, *length, index);
-        }
+        self.vacate(former);
+        self.route_to(index);
     }
 
     /// Returns true if nothing may cross the hop to or from this gateway: it does not serve this host yet, or another

@@ -94,7 +94,7 @@ impl Host {
             && let Some(home) = self.own_home()
         {
             self.mobile.gateway = home;
-            self.occupy(now, home, self.peers[home].streams.scope);
+            self.route_to(home);
             self.connect(now, home);
         }
     }
@@ -199,15 +199,14 @@ impl Host {
 
     /// Routes a peer's inner addresses to it, and notifies the splitter of them.
     fn occupy(&mut self, now: Instant, index: usize, scope: Option<Scope>) {
-        let peer = &mut self.peers[index];
-        peer.streams.scope = scope;
+        self.peers[index].streams.scope = scope;
         let serves = self.role == Role::Gateway || self.gateway_index() == Some(index);
-        let peer = &self.peers[index];
-        for (network, length) in peer.settings.prefixes.iter().filter(|_| serves) {
-            self.routes.add(*network, *length, index);
+        if serves {
+            self.route_to(index);
         }
         if let (Some(splitter), Some(scope)) = (&mut self.splitter, scope) {
-            let mobile = Mobile::of_prefixes(index, &peer.settings.prefixes, scope);
+            let prefixes = &self.peers[index].settings.prefixes;
+            let mobile = Mobile::of_prefixes(index, prefixes, scope);
             splitter.handle_input(now, split::Input::MobileJoined(mobile));
         }
     }
@@ -248,8 +247,15 @@ impl Host {
         Ok(EventKind::Changed { anew })
     }
 
+    /// Routes a peer's inner addresses to it.
+    pub(super) fn route_to(&mut self, index: usize) {
+        for (network, length) in &self.peers[index].settings.prefixes {
+            self.routes.add(*network, *length, index);
+        }
+    }
+
     /// Takes its inner addresses from a peer.
-    fn vacate(&mut self, index: usize) {
+    pub(super) fn vacate(&mut self, index: usize) {
         for (network, length) in &self.peers[index].settings.prefixes {
             self.routes.remove(*network, *length, index);
         }
