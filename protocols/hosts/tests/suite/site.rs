@@ -215,13 +215,8 @@ fn a_home_that_starts_again_goes_on_with_its_guest() {
         site.run(loss, true);
         site.network.cut.clear();
         site.run(SECOND * 10, true);
-        let came = went_on(&mut site);
+        goes_on(&mut site, "after a restart");
         assert_eq!(site.serving(), "second");
-        assert!(
-            came.iter().all(|segments| *segments > 100),
-            "{came:?}, {:?}",
-            site.events
-        );
         // And the next move has nothing to wait for.
         site.flows[0].stall = Duration::ZERO;
         site.move_to(3);
@@ -245,23 +240,23 @@ fn a_home_that_was_stopped_goes_on_where_its_mobile_host_is() {
         site.run(Duration::from_millis(millis), false);
         site.network.stopped = None;
         site.run(SECOND * 8, false);
-        let came = went_on(&mut site);
-        assert!(
-            came.iter().all(|segments| *segments > 100),
-            "{millis} ms: {came:?}, {:?}",
-            site.events
-        );
+        goes_on(&mut site, &format!("after {millis} ms"));
     }
 }
 
-/// Returns the segments of each flow that come in a second, after losses.
-fn went_on(site: &mut Roaming) -> [u64; 2] {
+/// Checks that more than 100 segments of each flow come in a second, after losses.
+fn goes_on(site: &mut Roaming, case: &str) {
     for flow in &mut site.flows {
         flow.sent = flow.came();
     }
-    let came = [0, 1].map(|flow: usize| site.flows[flow].came());
+    let before = [0, 1].map(|flow: usize| site.flows[flow].came());
     site.run(SECOND, false);
-    [0, 1].map(|flow| site.flows[flow].came() - came[flow])
+    let came = [0, 1].map(|flow| site.flows[flow].came() - before[flow]);
+    assert!(
+        came.iter().all(|segments| *segments > 100),
+        "{case}: {came:?}, {:?}",
+        site.events
+    );
 }
 
 /// At rest, and while it moves from there to its home or to a third gateway.
@@ -281,12 +276,7 @@ fn a_mobile_host_whose_gateway_is_revoked_returns_home() {
             let key = private_key("second").public_key();
             site.input(MOBILE, Input::Revoke(key, Decline::Revoked));
             site.run(SECOND * 3, false);
-            let came = went_on(&mut site);
-            assert!(
-                came.iter().all(|segments| *segments > 100),
-                "{to:?}, {pause} ms: {came:?}, {:?}",
-                site.events
-            );
+            goes_on(&mut site, &format!("to {to:?}, after {pause} ms"));
         }
     }
 }
