@@ -4,7 +4,7 @@ use channel::Link;
 use signals::{Decoder, LINE_MAX, PEER_MAX, Signal};
 use wire::checksum;
 use wire::flow::{Class, FlowKey};
-use wire::hop::{Chunk, Frame, PathMessage, RecordReader, expand};
+use wire::hop::{Chunk, Frame, MeasureMessage, PathMessage, RecordReader, expand};
 use wire::icmp::packet_too_big;
 use wire::ip::IpPacket;
 use wire::packet::{Checksum, Packet, PacketBuffer};
@@ -12,9 +12,13 @@ use wire::segment::Segments;
 
 use crate::outcome::note;
 
-/// Reads a frame of the hop to its end, acknowledgements included, or a message about a path.
+/// Reads a frame of the hop to its end, acknowledgements included, or a message about a path or a round trip.
 pub fn hop_frame(bytes: &[u8]) {
     if let Some(message) = PathMessage::parse(bytes) {
+        note(&message);
+        assert!(message.encode() == bytes && Frame::parse(bytes).is_err());
+    }
+    if let Some(message) = MeasureMessage::parse(bytes) {
         note(&message);
         assert!(message.encode() == bytes && Frame::parse(bytes).is_err());
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use hosts::{PeerSummary, SiteStatus};
-use runtime::control::ask_move;
+use runtime::control::{ask_comparison, ask_move};
 
 use crate::failure::Failure;
 use crate::status::{DaemonChoice, peers_of, unanswered};
@@ -13,11 +13,13 @@ use crate::status::{DaemonChoice, peers_of, unanswered};
 const EXAMPLES: &str = "\
 Examples:
   lasthop move west          the gateway 'west' serves this mobile host from now on
+  lasthop move               lasthop chooses: while there is traffic, it compares the gateways, and moves to a better one
   lasthop status             which gateways there are, and which one serves
 
 The gateways are those of which its home has told this mobile host, and those of its configuration. Connections go on:
-packets that the former gateway has not delivered follow. Exit codes: 0 it serves; 2 there is no such gateway, or no
-daemon; 1 it did not answer, and the former gateway goes on.";
+packets that the former gateway has not delivered follow. A gateway that is named here serves as long as it answers and
+is not drained; then lasthop chooses again, as it does after a start. Exit codes: 0 it serves, or lasthop chooses; 2 there
+is no such gateway, or no daemon; 1 it did not answer, and the former gateway goes on.";
 
 /// Time between two looks at the daemon.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -28,8 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(7);
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Name of the gateway
-    gateway: String,
+    /// Name of the gateway; without it, lasthop chooses again
+    gateway: Option<String>,
     #[command(flatten)]
     daemon: DaemonChoice,
 }
@@ -37,7 +39,12 @@ pub(crate) struct Arguments {
 /// Requests the move, and waits for its end.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let socket = arguments.daemon.socket()?;
-    let gateway = &arguments.gateway;
+    let Some(gateway) = &arguments.gateway else {
+        let compares = ask_comparison(&socket).map_err(|error| unanswered(&socket, &error))?;
+        compares.map_err(Failure::setting)?;
+        println!("lasthop chooses the gateway of this host again");
+        return Ok(());
+    };
     let serves = || -> Result<Option<String>, Failure> {
         let peers = peers_of(&socket)?;
         let with = |site| peers.iter().find(|peer| peer.site.as_ref() == Some(&site));
@@ -45,12 +52,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Ok(serves.map(|peer: &PeerSummary| peer.name.clone()))
     };
     let former = serves()?;
+    let asked = ask_move(&socket, gateway).map_err(|error| unanswered(&socket, &error))?;
+    asked.map_err(|error| Failure::setting(format!("{error}; `lasthop status` lists them")))?;
     if former.as_ref() == Some(gateway) {
         println!("{gateway} serves this host already");
         return Ok(());
     }
-    let asked = ask_move(&socket, gateway).map_err(|error| unanswered(&socket, &error))?;
-    asked.map_err(|error| Failure::setting(format!("{error}; `lasthop status` lists them")))?;
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
         if serves()?.as_ref() == Some(gateway) {

@@ -50,12 +50,12 @@ fn on_air(gateway: usize) -> String {
 }
 
 impl Site {
-    /// Creates the hosts, and files for their daemons. The mobile host's links are cables, or carry what the file
-    /// `link` says; the lines `terms` are of its section at the home.
+    /// Creates the hosts, and files for their daemons. The mobile host's link to each gateway behaves as its file of
+    /// `links` says, or is a cable; the lines `terms` are of its section at the home.
     pub fn new(
         program: &Path,
         folder: &Path,
-        link: Option<&Path>,
+        links: [Option<&Path>; GATEWAYS.len()],
         terms: &str,
     ) -> Result<Self, Failure> {
         let [fixed, mobile, east, west, north] = hosts()?;
@@ -67,7 +67,8 @@ impl Site {
             folder: folder.into(),
             _airs: Vec::new(),
         };
-        let airs = (0..GATEWAYS.len()).map(|gateway| site.connect(gateway, link));
+        let airs = (0..).zip(links);
+        let airs = airs.map(|(gateway, link)| site.connect(gateway, link));
         let airs: Vec<_> = airs.collect::<Result<_, _>>()?;
         let outside = format!("{FIXED}/24");
         join([

@@ -335,6 +335,15 @@ pub fn ask_move(path: &Path, gateway: &str) -> io::Result<Result<(), String>> {
     order(path, &format!("{MOVE} {gateway}"))
 }
 
+/// Has the mobile host with the control socket at `path` choose among the gateways of its site again; returns the daemon's
+/// error, if it has one.
+///
+/// # Errors
+/// Those of [`ask_status`].
+pub fn ask_comparison(path: &Path) -> io::Result<Result<(), String>> {
+    order(path, MOVE)
+}
+
 /// Has the mobile hosts of the gateway with the control socket at `path` leave it for other gateways of its site, or no
 /// more if `begins` is false; returns the daemon's error, if it has one. The moves take a moment.
 ///

@@ -48,6 +48,11 @@ pub trait DrivenHost: Machine<Input = Input, Output = Output> {
         None
     }
 
+    /// Returns true if this is a mobile host with several gateways.
+    fn may_choose_gateway(&self) -> bool {
+        false
+    }
+
     /// Returns true if this is a gateway whose mobile hosts may have others serve them.
     fn is_drainable(&self) -> bool {
         false
@@ -98,6 +103,10 @@ impl DrivenHost for Host {
 
     fn gateway_named(&self, name: &str) -> Option<PublicKey> {
         self.gateway_named(name)
+    }
+
+    fn may_choose_gateway(&self) -> bool {
+        self.may_choose_gateway()
     }
 
     fn is_drainable(&self) -> bool {

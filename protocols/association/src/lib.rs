@@ -190,13 +190,15 @@ impl Association {
     /// Returns the association as the successor of another one with the same peer: it takes over the known flows, so
     /// that the peer cannot begin more flows by a restart, and the connections of a mobile host.
     #[must_use]
-    pub fn after(self, former: &mut Self) -> Self {
-        let none = KnownFlows::new(None);
-        Self {
-            flows: std::mem::replace(&mut former.flows, none),
-            tcp: self.tcp.after(&mut former.tcp),
-            ..self
-        }
+    pub fn after(mut self, former: &mut Self) -> Self {
+        self.inherit(former);
+        self
+    }
+
+    /// Takes over from another association what [`after`](Self::after) says.
+    pub fn inherit(&mut self, former: &mut Self) {
+        self.flows = std::mem::replace(&mut former.flows, KnownFlows::new(None));
+        self.tcp.inherit(&mut former.tcp);
     }
 
     /// Returns the bytes of memory held for the other end, and their limit, with that of snoop and of streams.
@@ -238,6 +240,14 @@ impl Association {
     /// loses.
     pub fn measured(&self) -> (Option<Duration>, Option<Probability>) {
         (self.arq.measured_round_trip(), self.arq.loss())
+    }
+
+    /// Returns the time that the round trip takes longer than the smallest recent one: what is queued on the way, which
+    /// is mostly what this hop itself carries.
+    pub fn queueing_delay(&self) -> Duration {
+        let (smoothed, smallest) = self.arq.round_trip();
+        let measured = self.arq.measured_round_trip();
+        measured.map_or(Duration::ZERO, |_| smoothed.saturating_sub(smallest))
     }
 
     /// Returns true while nothing comes through.

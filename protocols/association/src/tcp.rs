@@ -156,13 +156,9 @@ impl TcpLane {
         }
     }
 
-    /// Returns the lane as the successor of another one: it takes over the connections.
-    pub(crate) fn after(self, former: &mut Self) -> Self {
-        let connections = std::mem::take(&mut former.connections);
-        Self {
-            connections,
-            ..self
-        }
+    /// Takes over the connections of another lane.
+    pub(crate) fn inherit(&mut self, former: &mut Self) {
+        self.connections = std::mem::take(&mut former.connections);
     }
 
     /// Returns the lane, which holds senders from now on, except where TCP repairs itself.

@@ -45,11 +45,20 @@ pub struct Config {
     pub streams: Option<StreamLimits>,
     /// Configuration of the splitter, if TCP is split.
     pub split: Option<split::Config>,
-    /// True if a mobile host announces when new flows should go around a hop that is down
+    /// What a mobile host does by itself; a gateway does none of it.
+    pub mobile: MobileTerms,
+}
+
+/// What a mobile host does by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MobileTerms {
+    /// It announces when new flows should go around a hop that is down
     /// ([`EventKind::DetourBegan`](crate::EventKind::DetourBegan)).
     pub detours: bool,
-    /// True if a mobile host that is idle keeps the bindings of NATs on the way, as far as they need it.
+    /// While it is idle, it keeps the bindings of NATs on the way, as far as they need it.
     pub keepalive: bool,
+    /// While it has traffic, it compares the gateways of its site, and moves to a better one.
+    pub compares_gateways: bool,
 }
 
 impl Config {

@@ -97,6 +97,18 @@ pub enum EventKind {
     MoveBegan,
     /// The peer, a gateway of the site, did not answer in time, and the former one goes on to serve this mobile host.
     NotAttached,
+    /// The peer, a gateway of the site, was better than the present one in a comparison, and is asked to serve this
+    /// mobile host.
+    Better {
+        /// Mean round trip to the home through it.
+        round_trip: Duration,
+        /// The same through the present one; `None` if no echo came.
+        present: Option<Duration>,
+        /// Probes without an echo: through the present gateway, and through it.
+        lost: [u32; 2],
+        /// Probes through each of the two.
+        probes: u32,
+    },
     /// The peer, the gateway that serves this mobile host, is about to end: another one is asked to serve it.
     Drained,
     /// The peer, a gateway of the site, has claimed a mobile host that has not asked it to serve. This is announced
@@ -183,6 +195,7 @@ impl EventKind {
             Self::Relayed { .. } => "relayed",
             Self::MoveBegan => "move-began",
             Self::NotAttached => "not-attached",
+            Self::Better { .. } => "better",
             Self::Drained => "drained",
             Self::ClaimedWithoutProof { .. } => "claimed-without-proof",
             Self::Moved { .. } => "moved",
@@ -223,6 +236,7 @@ impl EventKind {
             | Self::Relayed { .. }
             | Self::MoveBegan
             | Self::NotAttached
+            | Self::Better { .. }
             | Self::Drained
             | Self::ClaimedWithoutProof { .. }
             | Self::Moved { .. }
@@ -276,6 +290,7 @@ impl fmt::Display for Event {
             | EventKind::Relayed { .. }
             | EventKind::MoveBegan
             | EventKind::NotAttached
+            | EventKind::Better { .. }
             | EventKind::Drained
             | EventKind::ClaimedWithoutProof { .. } => formatter.write_str(&of_site(&self.kind)),
             EventKind::Moved { to } => write!(formatter, "moved to {to}"),
@@ -321,6 +336,18 @@ fn of_site(kind: &EventKind) -> String {
         EventKind::Relays { lasted } => format!("relays to the home, after {lasted}"),
         EventKind::MoveBegan => "is asked to serve this host".into(),
         EventKind::NotAttached => "does not answer; the former gateway stays".into(),
+        EventKind::Better {
+            round_trip,
+            present,
+            lost: [present_lost, lost],
+            probes,
+        } => {
+            let present = present.map_or("no answer".into(), |present| present.to_string());
+            format!(
+                "is better: {round_trip} to the home and back, and {present} through the present gateway; \
+                 of {probes} probes {lost} were lost, and {present_lost}"
+            )
+        }
         EventKind::Drained => "is about to end, and asks this host to leave".into(),
         EventKind::ClaimedWithoutProof { mobile } => format!(
             "it claimed to serve '{mobile}', which has not asked it to, and was refused; no gateway of ours does that, \

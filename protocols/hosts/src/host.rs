@@ -3,6 +3,7 @@
 mod attachment;
 mod bindings;
 mod claims;
+mod comparison;
 mod detour;
 mod directory;
 mod drain;
@@ -47,7 +48,7 @@ use crate::peer::Bearer;
 use crate::peers::Peers;
 use crate::route::Routes;
 use crate::sharing::Sharing;
-use crate::site::Cause;
+use crate::site::{Cause, Comparisons};
 use crate::streams::StreamMaker;
 use crate::tap::Outputs;
 pub(crate) use claims::NextKey;
@@ -144,8 +145,11 @@ impl Host {
             outputs: Outputs::default(),
             counts: Counts::default(),
             mobile: MobileSide {
-                detour: config.detours.then(Detour::new),
-                keepalive: config.keepalive.then(Keepalive::new),
+                detour: config.mobile.detours.then(Detour::new),
+                keepalive: config.mobile.keepalive.then(Keepalive::new),
+                comparisons: Comparisons::new(
+                    config.role == Role::Mobile && config.mobile.compares_gateways,
+                ),
                 ..MobileSide::default()
             },
         };
@@ -238,6 +242,7 @@ impl Host {
                             if let Some(sharing) = &mut self.sharing {
                                 sharing.air.is_heard(now, index);
                             }
+                            self.mobile.comparisons.hasten(now);
                             EventKind::FadeEnded { lasted, kept }
                         }
                     };
@@ -303,7 +308,11 @@ impl Machine for Host {
             Input::ClaimRefused { of, reason } => self.claim_refused(now, &of, reason),
             Input::Keys(keys) => self.replace_keys(now, *keys),
             Input::NextKey(key) => self.begin_claim(now, *key),
-            Input::MoveTo(gateway) => self.move_to(now, &gateway, Cause::Asked),
+            Input::MoveTo(gateway) => {
+                self.mobile.comparisons.hold();
+                self.move_to(now, &gateway, Cause::Asked);
+            }
+            Input::Compare => self.mobile.comparisons.begin_now(now),
             Input::Drain(begins) => self.drain(now, begins),
             Input::Memory(total) => {
                 if let Some(leases) = &mut self.leases {
@@ -328,6 +337,7 @@ impl Machine for Host {
         self.ways_due(now);
         self.attach_due(now);
         self.watch_due(now);
+        self.compare_due(now);
         self.site_due(now);
         if let Some(splitter) = &mut self.splitter
             && splitter.poll_timeout().is_some_and(|due| due <= now)

@@ -38,7 +38,7 @@ mod ways;
 pub use association::Profile;
 pub use association::TcpMethod;
 pub use caps::Caps;
-pub use config::{Config, Membership, Peer, Role, memory_least};
+pub use config::{Config, Membership, MobileTerms, Peer, Role, memory_least};
 pub use event::{Event, EventKind};
 pub use host::{AdmitError, Host, HostError};
 pub use joining::{Joining, JoiningInput, JoiningOutput};
@@ -135,6 +135,9 @@ pub enum Input {
     NextKey(Box<OwnKeys>),
     /// This host, a mobile one, is to be served by the gateway of its site with this key.
     MoveTo(PublicKey),
+    /// This host, a mobile one, is to compare the gateways of its site from now on, also if it was moved by
+    /// [`Input::MoveTo`]; it does not compare them after that while the gateway serves.
+    Compare,
     /// This host, a gateway of a site, is to be left by its mobile hosts, for others of the site; or, if this is false,
     /// no more.
     Drain(bool),

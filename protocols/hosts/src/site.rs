@@ -5,6 +5,7 @@
 //! numbers that the mobile host gives to its attachments.
 
 mod attachment;
+mod comparison;
 mod directory;
 mod drain;
 mod guest;
@@ -20,6 +21,7 @@ use session::PublicKey;
 use units::Instant;
 
 pub(crate) use attachment::{Attachment, Cause, Trial};
+pub(crate) use comparison::{CompareStep, Comparisons};
 pub(crate) use directory::{Directory, Entry, Mark, Portion, Reader, Replica};
 pub(crate) use drain::{Drain, is_avoided};
 pub(crate) use guest::Guest;

@@ -101,7 +101,7 @@ impl Roaming {
     fn begin(folder: &Path, program: &Path, options: &Options) -> Result<Self, Failure> {
         let link = folder.join("link.toml");
         peers::write(&link, LINK)?;
-        let site = Site::new(program, folder, Some(&link), &options.terms)?;
+        let site = Site::new(program, folder, [Some(&link); 3], &options.terms)?;
         let daemons = site.start_all()?;
         let (arrivals, call, begun) = (Arc::default(), Call::default(), Instant::now());
         let hosts = [&site.fixed, &site.mobile];

@@ -82,7 +82,7 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let folder = super::folder()?;
     let link = folder.join("link.toml");
     peers::write(&link, LINK)?;
-    let site = Site::new(program, folder, Some(&link), "")?;
+    let site = Site::new(program, folder, [Some(&link); 3], "")?;
     let mut soak = Soak {
         daemons: site.start_all()?,
         site: &site,

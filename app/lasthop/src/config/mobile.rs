@@ -84,6 +84,9 @@ pub(crate) struct Gateway {
     /// File of the public key, which the daemon replaces if the gateway replaces its key.
     pub(crate) public_key_file: Option<PathBuf>,
     pub(crate) preshared_key_file: Option<PathBuf>,
+    /// True if no other gateway of the site takes its place because it would be better.
+    #[serde(default)]
+    pub(crate) stay: bool,
 }
 
 impl MobileConfig {

@@ -100,8 +100,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             key,
             peers,
             bearer_mtu,
-            detours: fallback == Fallback::Direct,
-            keepalive: true,
+            mobile: hosts::MobileTerms {
+                detours: fallback == Fallback::Direct,
+                keepalive: true,
+                compares_gateways: !config.gateway.get_ref().stay,
+            },
             shared_air: None,
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,

@@ -1,5 +1,6 @@
 //! A site: gateways that hand a mobile host over to each other.
 
+use std::fs;
 use std::path::Path;
 
 use rig::site::{GATEWAYS, MOBILE, Site};
@@ -17,12 +18,16 @@ struct Hosts {
 }
 
 impl Hosts {
-    /// Returns a site; the lines `terms` are of the mobile host's section at its home.
-    fn create(terms: &str) -> Self {
+    /// Returns a site; the lines `terms` are of the mobile host's section at its home. Its link to the home behaves as
+    /// `link` says, if that is given, and all others are cables.
+    fn create(terms: &str, link: Option<&str>) -> Self {
         let turn = Turn::take();
         let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("link.toml");
+        fs::write(&file, link.unwrap_or_default()).unwrap();
+        let links = [link.map(|_| file.as_path()), None, None];
         Self {
-            site: Site::new(Path::new(PROGRAM), folder.path(), None, terms).unwrap(),
+            site: Site::new(Path::new(PROGRAM), folder.path(), links, terms).unwrap(),
             _folder: folder,
             _turn: turn,
         }
@@ -63,7 +68,7 @@ fn a_download_goes_on_while_gateways_hand_its_mobile_host_over() {
     if !able() {
         return;
     }
-    let hosts = Hosts::create("");
+    let hosts = Hosts::create("", None);
     let site = &hosts.site;
     let mut daemons = site.start_all().unwrap();
     let [east, west, north] = GATEWAYS;
@@ -111,7 +116,7 @@ fn a_download_that_is_split_goes_on_by_way_of_other_gateways() {
     if !able() {
         return;
     }
-    let hosts = Hosts::create("tcp = \"split\"");
+    let hosts = Hosts::create("tcp = \"split\"", None);
     let site = &hosts.site;
     let mut daemons = site.start_all().unwrap();
     let [east, west, north] = GATEWAYS;
@@ -131,6 +136,38 @@ fn a_download_that_is_split_goes_on_by_way_of_other_gateways() {
             daemons[2].kill();
             let is_elsewhere = || [east, west].contains(&site.serving().as_str());
             wait_until("another gateway", || site.logs(), is_elsewhere);
+            download.goes_on();
+        },
+    );
+}
+
+/// A home to which the way is long.
+const FAR: &str = "[each]\nrate = '20 Mbit/s'\ndelay = '30 ms'\nqueue = '200 packets'\n";
+
+#[test]
+fn a_mobile_host_moves_by_itself_to_a_gateway_with_a_shorter_way_to_its_home() {
+    if !able() {
+        return;
+    }
+    let hosts = Hosts::create("", Some(FAR));
+    let site = &hosts.site;
+    let _daemons = site.start_all().unwrap();
+    let [east, west, north] = GATEWAYS;
+    let is_near = || [west, north].contains(&site.serving().as_str());
+    Download::between(
+        [&site.mobile, &site.fixed],
+        || site.logs(),
+        |download| {
+            wait_until("a nearer gateway", || site.logs(), is_near);
+            download.goes_on();
+            assert!(site.logs().contains(" is better: "), "{}", site.logs());
+            // What the user chooses holds, until lasthop is to choose again.
+            let (code, said) = hosts.run(&["move", east]);
+            assert_eq!(code, Some(0), "{said}");
+            let (code, said) = hosts.run(&["move"]);
+            assert_eq!(code, Some(0), "{said}");
+            assert!(said.contains("chooses"), "{said}");
+            wait_until("a nearer gateway", || site.logs(), is_near);
             download.goes_on();
         },
     );

@@ -3,6 +3,7 @@
 mod binding;
 mod claim;
 mod ecn;
+mod measure;
 mod notice;
 mod path;
 mod read;
@@ -15,6 +16,7 @@ mod write;
 pub use binding::BindingMessage;
 pub use claim::{ClaimMessage, ClaimRefusal};
 pub use ecn::EcnCounts;
+pub use measure::MeasureMessage;
 pub use notice::NoticeMessage;
 pub use path::PathMessage;
 pub use read::{AckRanges, Chunk, Chunks, Frame, MalformedFrame};

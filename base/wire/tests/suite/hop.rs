@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use wire::hop::{
     AckFields, BindingMessage, Chunk, ClaimMessage, ClaimRefusal, EcnCounts, Frame, FrameWriter,
-    MalformedFrame, NoticeMessage, PathMessage, RelayHeader, ResolverMessage, Resolvers, expand,
+    MalformedFrame, MeasureMessage, NoticeMessage, PathMessage, RelayHeader, ResolverMessage,
+    Resolvers, expand,
 };
 use wire::packet::PacketBuffer;
 
@@ -163,6 +164,29 @@ fn the_documents_vectors_of_path_messages_hold() {
         assert!(Frame::parse(&bytes).is_err(), "no frame has version 0");
         assert_eq!(PathMessage::parse(&bytes[..8]), None);
         assert_eq!(PathMessage::parse(&[&bytes[..], &[0]].concat()), None);
+    }
+}
+
+#[test]
+fn the_documents_vectors_of_measurements_hold() {
+    let document = include_str!("../../../../docs/hop-frame.md");
+    let bits = 0x0001_0203_0405_0607;
+    for (name, message) in [
+        ("| probe of a round trip | `", MeasureMessage::Probe(bits)),
+        ("| echo | `", MeasureMessage::Echo(bits)),
+    ] {
+        let line = document.lines().find_map(|line| line.strip_prefix(name));
+        let bytes = hex(line.and_then(|rest| rest.split('`').next()).expect(name));
+        assert_eq!(message.encode().to_vec(), bytes);
+        assert_eq!(MeasureMessage::parse(&bytes), Some(message));
+        assert!(Frame::parse(&bytes).is_err(), "no frame has version 0");
+        assert_eq!(PathMessage::parse(&bytes), None);
+        assert_eq!(MeasureMessage::parse(&bytes[..9]), None);
+        assert_eq!(MeasureMessage::parse(&[&bytes[..], &[0]].concat()), None);
+        assert_eq!(
+            MeasureMessage::parse(&[&[15, 2], &bytes[2..]].concat()),
+            None
+        );
     }
 }
 

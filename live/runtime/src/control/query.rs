@@ -17,6 +17,8 @@ pub(crate) enum Query {
     Summary { from: usize },
     /// The gateway with this name is to serve this mobile host: `move NAME`.
     Move { to: String },
+    /// This mobile host is to compare gateways again: `move`.
+    Compare,
     /// The mobile hosts of this gateway are to leave it: `drain`. They may stay: `drain end`.
     Drain { begins: bool },
 }
@@ -29,6 +31,9 @@ impl Query {
         if let DRAIN | DRAIN_END = question {
             let begins = question == DRAIN;
             return Some(Self::Drain { begins });
+        }
+        if question == MOVE {
+            return Some(Self::Compare);
         }
         if name == MOVE {
             return Some(Self::Move { to: from.into() });
@@ -54,6 +59,7 @@ mod tests {
             "status 7",
             "summary 4000",
             "move west",
+            "move",
             "drain",
             "drain end",
         ];
@@ -64,6 +70,7 @@ mod tests {
             Query::Status { from: 7 },
             Query::Summary { from: 4_000 },
             Query::Move { to: "west".into() },
+            Query::Compare,
             Query::Drain { begins: true },
             Query::Drain { begins: false },
         ];

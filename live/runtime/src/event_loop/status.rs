@@ -93,6 +93,15 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                     None => json!({ "error": format!("this host knows no gateway '{to}'") }),
                 })
             }
+            Query::Compare => {
+                let may_choose = self.host.may_choose_gateway();
+                *order = may_choose.then_some(Input::Compare);
+                serde_json::to_string(&if may_choose {
+                    json!({ "comparing": true })
+                } else {
+                    json!({ "error": "this host knows one gateway only" })
+                })
+            }
             Query::Drain { begins } => {
                 let is_drainable = self.host.is_drainable();
                 *order = is_drainable.then_some(Input::Drain(*begins));

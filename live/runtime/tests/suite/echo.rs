@@ -81,6 +81,7 @@ impl Machine for Echo {
             | Input::Circumstance(..)
             | Input::Memory(_)
             | Input::MoveTo(_)
+            | Input::Compare
             | Input::Drain(_)
             | Input::System(_)
             | Input::Path { .. }

@@ -6,8 +6,7 @@ use wire::address::HopAddress;
 
 use super::Host;
 use crate::site::{
-    Attachment, Cause, Member, SiteMessage, Step, Trial, Watch, WatchStep, is_avoided,
-    proven_attachment,
+    Attachment, Cause, SiteMessage, Step, Trial, Watch, WatchStep, proven_attachment,
 };
 use crate::{EventKind, Role};
 
@@ -24,8 +23,9 @@ impl Host {
             return;
         }
         self.begin_attachment(now, to, cause);
-        if self.may_keep_its_home() && self.peers[to].presence.is_linked() {
-            return self.begin_trial(now, to);
+        self.end_comparison(now);
+        if self.peers[to].presence.is_linked() {
+            return self.gateway_established(now, to, false);
         }
         // Only a mobile host initiates.
         let _ = self.endpoint.connect(now, self.peers[to].id);
@@ -54,6 +54,7 @@ impl Host {
                 self.challenge_way(now, index, at);
             }
             (Some(WatchStep::Move), _) if self.mobile.attachment.is_none() => {
+                self.mobile.comparisons.release();
                 if let Some(next) = self.next_gateway(now, Cause::Silence) {
                     self.move_to(now, &next, Cause::Silence);
                 }
@@ -76,28 +77,11 @@ impl Host {
         }
     }
 
-    /// Returns the gateway to try after the last one. Those that are drained come last, and only if the former one is
-    /// silent.
+    /// Returns the gateway to try after the last one.
     pub(super) fn next_gateway(&mut self, now: Instant, cause: Cause) -> Option<PublicKey> {
-        let present = self.attached_to();
-        let gateways = self.peers.iter().filter(|(index, peer)| {
-            *index != present && matches!(peer.site.member, Member::Gateway)
-        });
-        let ranked = gateways.map(|(index, peer)| {
-            let is_last = is_avoided(peer.site.drained, now);
-            (is_last, index, peer.settings.public)
-        });
-        let mut all: Vec<_> = ranked
-            .filter(|(is_last, ..)| !is_last || cause == Cause::Silence)
-            .collect();
-        all.sort_by_key(|(is_last, index, _)| (*is_last, *index));
-        let last = all
-            .iter()
-            .position(|(_, index, _)| *index == self.mobile.tried);
-        let next = last.map_or(0, |last| (last + 1) % all.len());
-        let (_, index, key) = *all.get(next)?;
-        self.mobile.tried = index;
-        Some(key)
+        let index = self.other_gateways(now, cause).next()?;
+        self.mobile.comparisons.last = index;
+        Some(self.peers[index].settings.public)
     }
 
     fn begin_attachment(&mut self, now: Instant, to: usize, cause: Cause) {
@@ -124,6 +108,7 @@ impl Host {
         if attachment.to != index || (attachment.due.is_some() && !anew) {
             return;
         }
+        self.peers[index].site.is_void = false;
         if attachment.trial.is_some() {
             return self.begin_trial(now, index);
         }
@@ -189,6 +174,10 @@ impl Host {
     /// Ends a move from or to a gateway that is removed.
     pub(super) fn end_moves_of(&mut self, now: Instant, index: usize) {
         let next = self.mobile.attachment.as_ref().map(|next| next.to);
+        let is_compared = self.mobile.comparisons.with() == Some(index);
+        if is_compared || self.mobile.gateway == index {
+            self.end_comparison(now);
+        }
         if self.mobile.gateway == index {
             self.mobile.attachment = None;
         } else if next == Some(index) {
@@ -202,6 +191,7 @@ impl Host {
             return;
         };
         self.announce(attachment.to, EventKind::NotAttached);
+        self.mobile.comparisons.release();
         if attachment.trial.is_some() {
             // There are new keys with it the next time.
             if attachment.to != self.mobile.gateway {
@@ -243,9 +233,13 @@ impl Host {
         };
         self.mobile.watch.answered();
         let former = self.mobile.gateway;
+        self.mobile
+            .comparisons
+            .moved(now, attachment.cause == Cause::Better);
         let mut packets = None;
         if former != index {
-            let association = self.replace_association(now, former);
+            let mut association = self.replace_association(now, former);
+            self.peers[index].association.inherit(&mut association);
             let report = step.report.as_ref();
             packets = report.and_then(|report| association.withdraw(report).ok());
             self.hand_over_routes(former, index);
@@ -264,7 +258,7 @@ impl Host {
     }
 
     /// Ends the session with a gateway: the next one begins anew.
-    fn leave_gateway(&mut self, now: Instant, index: usize) {
+    pub(super) fn leave_gateway(&mut self, now: Instant, index: usize) {
         // It is known, and only others are refused.
         let _ = self.endpoint.leave(now, self.peers[index].id);
         self.follow_sessions(now, None);
@@ -298,6 +292,11 @@ impl Host {
         let mut peers = self.peers.iter().filter(|_| self.role == Role::Mobile);
         let named = peers.find(|(_, peer)| peer.settings.name == name);
         named.map(|(_, peer)| peer.settings.public)
+    }
+
+    /// Returns true if this is a mobile host with several gateways.
+    pub fn may_choose_gateway(&self) -> bool {
+        self.role == Role::Mobile && self.peers.are_of_site()
     }
 
     /// Returns the gateway that serves this mobile host.

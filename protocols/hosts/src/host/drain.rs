@@ -60,6 +60,7 @@ impl Host {
         let is_served = is_attached && self.mobile.attachment.is_none();
         if is_served && let Some(next) = self.next_gateway(now, Cause::Asked) {
             self.announce(index, EventKind::Drained);
+            self.mobile.comparisons.release();
             self.move_to(now, &next, Cause::Asked);
         }
     }

@@ -4,6 +4,7 @@ use units::{Duration, Instant};
 use wire::packet::Packet;
 
 use super::Host;
+use crate::EventKind;
 use crate::site::{Guest, Key, Member, Proof, SiteMessage, Step, Yielded};
 
 /// Pause before a home that has begun anew is asked again for a guest.
@@ -55,7 +56,9 @@ impl Host {
         }
         guest.number = step.number;
         guest.claim = Some(Box::new((step.clone(), proof)));
-        guest.service.is_here = true;
+        if !std::mem::replace(&mut guest.service.is_here, true) {
+            self.announce(index, EventKind::Established { fresh: true });
+        }
         self.takes_over(now, index);
         if let Some(home) = home {
             self.send_site_message(now, home, &SiteMessage::Arrived(mobile, step, proof));
@@ -133,6 +136,7 @@ impl Host {
             },
         };
         guest.yielded = Some((number, message.clone()));
+        self.announce(index, EventKind::Left);
         self.answer_home(now, index, &message);
     }
 

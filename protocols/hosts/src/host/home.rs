@@ -4,6 +4,7 @@ use association::Report;
 use units::Instant;
 
 use super::Host;
+use crate::EventKind;
 use crate::site::{Member, SiteMessage, Step, Yielded, proven_number};
 
 impl Host {
@@ -14,8 +15,12 @@ impl Host {
             return self.place_again(now, index, to, step.number);
         }
         home.number = step.number;
+        let returns = to.is_none() && home.place.is_some();
         if to.is_none() {
             self.takes_over(now, index);
+        }
+        if returns {
+            self.announce(index, EventKind::Established { fresh: true });
         }
         let Some(home) = self.home(index) else { return };
         if let Some(moving) = &mut home.moving {

@@ -7,7 +7,7 @@ use super::claims::NextKey;
 use crate::detour::Detour;
 use crate::keepalive::Keepalive;
 use crate::resolver::Inquiry;
-use crate::site::{Attachment, Watch};
+use crate::site::{Attachment, Comparisons, Watch};
 
 /// State of a mobile host, which a gateway does not use.
 #[derive(Debug, Default)]
@@ -21,8 +21,8 @@ pub(crate) struct MobileSide {
     pub(crate) attachments: u64,
     /// The watch on the gateway, in a site with several.
     pub(crate) watch: Watch,
-    /// Index of the gateway that was tried last because another one was silent.
-    pub(crate) tried: usize,
+    /// The comparisons of that gateway with others.
+    pub(crate) comparisons: Comparisons,
     /// True if it has begun to connect.
     pub(crate) begun: bool,
     /// The way of new flows, if it is chosen here.
@@ -50,7 +50,8 @@ impl MobileSide {
         let detour = self.detour.as_ref().and_then(Detour::due);
         let claims = self.next_key.as_ref().and_then(|next| next.claims.due());
         let attachment = self.attachment.as_ref().and_then(Attachment::acts_at);
-        let gateways = machine::earlier(attachment, self.watch.due());
+        let watch = machine::earlier(self.watch.due(), self.comparisons.due());
+        let gateways = machine::earlier(attachment, watch);
         let ways = machine::earlier(machine::earlier(keepalive, detour), gateways);
         let questions = machine::earlier(self.inquiry.questions.due(), claims);
         machine::earlier(ways, questions)

@@ -101,6 +101,7 @@ impl Host {
             let _ = self.endpoint.retry_now(now, peer.id);
         }
         self.forget_binding(now);
+        self.mobile.comparisons.hasten(now);
         self.paths_may_have_moved(now);
         self.try_all(now);
     }

@@ -5,7 +5,8 @@ use session::{DATA_HEADER_BYTES, PeerId, PublicKey, Received};
 use units::Instant;
 use wire::address::HopAddress;
 use wire::hop::{
-    BindingMessage, ClaimMessage, NoticeMessage, PathMessage, RelayHeader, ResolverMessage,
+    BindingMessage, ClaimMessage, MeasureMessage, NoticeMessage, PathMessage, RelayHeader,
+    ResolverMessage,
 };
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
@@ -24,6 +25,7 @@ enum Message {
     Binding(BindingMessage),
     Resolver(ResolverMessage),
     Notice(NoticeMessage),
+    Measure(MeasureMessage),
     /// A part of a message about who serves a mobile host.
     Part(Vec<u8>),
 }
@@ -35,6 +37,7 @@ impl Message {
             .or_else(|| BindingMessage::parse(plaintext).map(Self::Binding))
             .or_else(|| ResolverMessage::parse(plaintext).map(Self::Resolver))
             .or_else(|| NoticeMessage::parse(plaintext).map(Self::Notice))
+            .or_else(|| MeasureMessage::parse(plaintext).map(Self::Measure))
             .or_else(|| Parts::has(plaintext).then(|| Self::Part(plaintext.to_vec())))
     }
 }
@@ -68,6 +71,7 @@ impl Host {
                 is_data = true;
                 arrival.message = PathMessage::parse(plaintext);
                 message = Message::parse(plaintext);
+                arrival.measures = matches!(message, Some(Message::Measure(_)));
                 Some((peer, plaintext.len()))
             }
             Received::Handshake(peer) => {
@@ -129,6 +133,9 @@ impl Host {
             return;
         }
         self.watched(index, |watch| watch.got_frame(now));
+        if index == self.mobile.gateway {
+            self.mobile.comparisons.used(now);
+        }
         self.lend(now, index, frame.len());
         self.limit_release(now, index);
         let input = association::Input::Frame {
@@ -163,6 +170,7 @@ impl Host {
             }
             Some(Message::Resolver(message)) => self.resolver_message(now, index, message),
             Some(Message::Notice(notice)) => self.noticed(now, index, notice),
+            Some(Message::Measure(message)) => self.measured(now, index, arrival.from, message),
             Some(Message::Part(part)) => self.take_part(now, index, &part),
             // A challenge follows a question from a new binding, and must not disturb its answer.
             None if arrival.message.is_some() => {}

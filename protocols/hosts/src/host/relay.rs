@@ -9,7 +9,7 @@ use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use super::{Host, TAG};
-use crate::site::{Member, SiteMessage};
+use crate::site::{Cause, Member, SiteMessage};
 use crate::{EventKind, Output, Role};
 
 /// A datagram within one of a peer.
@@ -146,7 +146,7 @@ impl Host {
     }
 
     /// Returns the address of the home by way of a gateway.
-    fn path_by(&self, gateway: usize) -> Option<HopAddress> {
+    pub(super) fn path_by(&self, gateway: usize) -> Option<HopAddress> {
         let home = self.mobile.gateway;
         if gateway == home {
             return self.mobile.direct.or(self.peers[home].settings.endpoint);
@@ -253,6 +253,9 @@ impl Host {
         self.mobile.watch.answered();
         self.redirect(now, home, at);
         self.part_from(now, former);
+        self.mobile
+            .comparisons
+            .moved(now, attachment.cause == Cause::Better);
         let lasted = now.since(attachment.since);
         let kind = if by == home {
             EventKind::Attached { lasted, kept: true }

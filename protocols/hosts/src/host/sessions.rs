@@ -7,7 +7,7 @@ use wire::address::HopAddress;
 
 use super::Host;
 use crate::peer::of_relay;
-use crate::{EventKind, Role, terms};
+use crate::{EventKind, terms};
 
 impl Host {
     /// Carries out the outputs of the sessions.
@@ -89,7 +89,12 @@ impl Host {
                 self.home_has_left(now, index);
             }
         }
-        for kind in [Some(kind), refused].into_iter().flatten() {
+        let is_aside = self.is_aside(now, index);
+        for kind in [Some(kind), refused]
+            .into_iter()
+            .flatten()
+            .filter(|_| !is_aside)
+        {
             self.announce(index, kind);
         }
         self.link(now, index);
@@ -100,8 +105,11 @@ impl Host {
                 self.begin_with_reader(now, index, features);
                 self.gateway_began_anew(now, index);
             }
-            self.begin_inquiry(now, index, features);
+            if !is_aside {
+                self.begin_inquiry(now, index, features);
+            }
             self.claim_again(now);
+            self.mobile.comparisons.has_keys(now, index);
         }
     }
 
@@ -113,7 +121,10 @@ impl Host {
         features: u64,
         from: Option<HopAddress>,
     ) -> Option<EventKind> {
-        self.mobile.is_answered = terms::answers_about_bindings(features);
+        let is_only_compared = self.is_only_compared(index);
+        if !is_only_compared {
+            self.mobile.is_answered = terms::answers_about_bindings(features);
+        }
         let is_of_site = self.peers.are_of_site() || terms::remains(features);
         let peer = &mut self.peers[index];
         let method = peer.settings.tcp.agreed(features);
@@ -126,16 +137,10 @@ impl Host {
             let reserve = if is_of_site { of_relay(place) } else { 0 };
             fresh = maker.equip(fresh, profile, &name, reserve);
         }
-        // The next gateway of a mobile host that moves takes over what the present one knows.
-        let gateway = self.gateway_index().filter(|_| self.role == Role::Mobile);
-        let former = gateway.unwrap_or(index);
-        let fresh = fresh.after(&mut self.peers[former].association);
         let peer = &mut self.peers[index];
-        peer.association = fresh;
-        peer.site.is_void = false;
-        if former == index {
-            peer.association.revive_connections(now);
-        }
+        peer.association = fresh.after(&mut peer.association);
+        peer.site.is_void = is_only_compared;
+        peer.association.revive_connections(now);
         if let Some(sharing) = &mut self.sharing {
             // A silence of the former association ends here: none of its frames is acknowledged any more.
             sharing.air.is_heard(now, index);

@@ -66,6 +66,8 @@ impl Host {
             SiteMessage::Arrived(mobile, ..)
             | SiteMessage::ArrivedBehind(mobile, ..)
             | SiteMessage::Serve(mobile, _)
+            | SiteMessage::Probe(mobile, _)
+            | SiteMessage::Echo(mobile, _)
             | SiteMessage::Yield { mobile, .. }
             | SiteMessage::Yielded { mobile, .. } => index_of(mobile),
             SiteMessage::Attach(..)
@@ -95,6 +97,10 @@ impl Host {
             SiteMessage::Yielded { step, counts, .. } => {
                 self.yielded(now, index, from, step, counts);
             }
+            SiteMessage::Probe(mobile, bits) if self.home(index).is_some() => {
+                self.send_site_message(now, from, &SiteMessage::Echo(mobile, bits));
+            }
+            SiteMessage::Echo(_, bits) if is_home => self.pass_on_echo(now, index, bits),
             _ => {}
         }
     }
@@ -263,12 +269,15 @@ impl Host {
         self.peers[index].association.excuse_queues(now, until);
     }
 
-    /// Gives a peer a new association, which is void until there are new keys; returns the former one.
+    /// Gives a peer a new association, which is void until there are new keys; returns the former one. What that knows
+    /// of a mobile host remains here; what it knows of this one goes to the next gateway.
     pub(super) fn replace_association(&mut self, now: Instant, index: usize) -> Association {
         let peer = &mut self.peers[index];
         let (method, settings) = (TcpMethod::Arq, &peer.settings);
-        let new = self.bearer.association(peer.endpoint, method, settings);
-        let new = new.after(&mut peer.association);
+        let mut new = self.bearer.association(peer.endpoint, method, settings);
+        if self.role == Role::Gateway {
+            new.inherit(&mut peer.association);
+        }
         let former = std::mem::replace(&mut peer.association, new);
         peer.site.is_void = true;
         peer.association

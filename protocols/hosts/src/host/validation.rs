@@ -28,6 +28,8 @@ pub(crate) struct Arrival {
     pub(crate) proven: bool,
     /// True if it is a message of a handshake.
     pub(crate) is_handshake: bool,
+    /// True if it measures a round trip.
+    pub(crate) measures: bool,
     /// Its content, if that is about the path.
     pub(crate) message: Option<PathMessage>,
 }
@@ -41,6 +43,7 @@ impl Arrival {
             newest: false,
             proven: false,
             is_handshake: false,
+            measures: false,
             message: None,
         }
     }
@@ -57,6 +60,11 @@ impl Host {
             self.send_on_path(now, index, from, PathMessage::Answer(bits));
         }
         let peer = &mut self.peers[index];
+        let in_use = peer.endpoint.filter(|at| at.is_relayed());
+        if arrival.measures && in_use.is_some_and(|at| at != from) {
+            // The mobile host measures the path without a relay, and does not use it.
+            return;
+        }
         let is_answered = matches!(arrival.message, Some(PathMessage::Answer(bits))
             if self.endpoint.is_path_answer(now, peer.id, from, bits));
         if is_answered {

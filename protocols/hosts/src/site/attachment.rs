@@ -28,6 +28,8 @@ pub(crate) enum Cause {
     Asked,
     /// The silence of the former gateway.
     Silence,
+    /// A comparison, in which the former gateway was worse.
+    Better,
 }
 
 /// A question to the home by way of another gateway, and to that gateway itself.
@@ -95,7 +97,7 @@ impl Attachment {
     pub(crate) fn new(now: Instant, to: usize, number: u64, cause: Cause) -> Self {
         let patience = match cause {
             Cause::First => None,
-            Cause::Asked => Some(PATIENCE),
+            Cause::Asked | Cause::Better => Some(PATIENCE),
             Cause::Silence => Some(PATIENCE_IN_SILENCE),
         };
         Self {

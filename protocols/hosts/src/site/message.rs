@@ -52,6 +52,10 @@ pub(crate) enum SiteMessage {
     Read(Mark),
     /// From a mobile host: the receiver does not relay between it and its home any more.
     Parted,
+    /// To a mobile host's home: it measures the round trip there, by a probe with these bits.
+    Probe(Key, u64),
+    /// From the home: the bits of the probe.
+    Echo(Key, u64),
 }
 
 /// Numbers of segments that a gateway has sent to the home of a mobile host that it served.

@@ -49,6 +49,10 @@ impl Parts {
         if index >= count || count > MOST || content.len() > CONTENT {
             return None;
         }
+        if count == 1 {
+            // It leaves the parts of another message alone.
+            return Some(content.to_vec());
+        }
         if number != self.number || count != self.parts.len() {
             self.number = number;
             self.parts = vec![None; count];
@@ -64,6 +68,16 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_of_one_part_leaves_another_ones_alone() {
+        let mut parts = Parts::default();
+        let long = vec![7; 2 * CONTENT];
+        let [first, second] = split(1, &long).try_into().expect("two parts");
+        assert_eq!(parts.take(&first), None);
+        assert_eq!(parts.take(&split(2, &[9])[0]), Some(vec![9]));
+        assert_eq!(parts.take(&second), Some(long));
+    }
 
     #[test]
     fn a_message_is_whole_after_its_last_part_in_any_order() {

@@ -4,6 +4,7 @@ mod abuse;
 mod budgets;
 mod causes;
 mod changes;
+mod comparison;
 mod conformance;
 mod detour;
 mod directory;

@@ -1,6 +1,6 @@
 //! A mobile host whose home remains the other end of its hop: other gateways of the site relay.
 
-use hosts::{Decline, EventKind, Input, SiteStatus, TcpMethod};
+use hosts::{Decline, EventKind, Input, MobileTerms, SiteStatus, TcpMethod};
 use machine::RandomStream;
 use tcp::{Config, Control};
 use units::{Bytes, Duration, Probability};
@@ -227,7 +227,10 @@ fn a_mobile_host_and_a_home_that_start_again_find_each_other_behind_a_relay() {
 fn an_idle_mobile_host_keeps_its_binding_for_the_relay() {
     let mut site = begun(Setting {
         is_secret: true,
-        keepalive: true,
+        mobile: MobileTerms {
+            keepalive: true,
+            ..MobileTerms::default()
+        },
         ..Setting::default()
     });
     site.move_to(2);

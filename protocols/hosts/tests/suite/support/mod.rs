@@ -165,8 +165,7 @@ fn host(index: usize, setting: Setting) -> Host {
     let role = [Role::Mobile, Role::Gateway][index];
     let config = Config {
         bearer_mtu: setting.bearer_mtu,
-        detours: setting.detours && index == MOBILE,
-        keepalive: setting.detours && index == MOBILE,
+        mobile: place::mobile_terms(index, setting),
         streams: Some(StreamLimits {
             receive_buffer: None,
             connections: 512,

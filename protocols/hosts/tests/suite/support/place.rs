@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use channel::Link;
-use hosts::{ResolverTerms, Resolvers};
+use hosts::{MobileTerms, ResolverTerms, Resolvers};
 use units::{Duration, Instant};
 use wire::address::HopAddress;
 use wire::packet::PacketBuffer;
@@ -159,6 +159,16 @@ pub(super) fn resolver_terms(host: usize, setting: Setting) -> ResolverTerms {
         Terms::Asked | Terms::Offered(_) if host == MOBILE => ResolverTerms::Ask,
         Terms::Unknown | Terms::Asked => ResolverTerms::Silent,
         Terms::Offered(server) => ResolverTerms::Offer(resolvers(server)),
+    }
+}
+
+/// Returns what a host does by itself.
+pub(super) fn mobile_terms(host: usize, setting: Setting) -> MobileTerms {
+    let is_alone = setting.detours && host == MOBILE;
+    MobileTerms {
+        detours: is_alone,
+        keepalive: is_alone,
+        compares_gateways: false,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hosts::{Config, EventKind, Host, Input, Membership, Output, Peer, Role, SitePart, SiteStatus};
-use hosts::{TcpMethod, TcpTerms};
+use hosts::{Config, EventKind, Host, Input, Membership, MobileTerms, Output, Peer, Role};
+use hosts::{SitePart, SiteStatus, TcpMethod, TcpTerms};
 use machine::{Machine, RandomStream};
 use session::PresharedKey;
 use units::{BitRate, Bytes, Duration, Instant, Probability};
@@ -43,8 +43,8 @@ pub(crate) struct Setting {
     pub(crate) is_told: bool,
     /// Method for TCP on the hop that the home chooses.
     pub(crate) tcp: TcpMethod,
-    /// True if the mobile host keeps its binding at a NAT.
-    pub(crate) keepalive: bool,
+    /// What the mobile host does by itself.
+    pub(crate) mobile: MobileTerms,
     /// True if the mobile host and its home share a secret, which no other gateway has.
     pub(crate) is_secret: bool,
 }
@@ -62,7 +62,7 @@ impl Default for Setting {
             queue: Duration::MAX,
             is_told: false,
             tcp: TcpMethod::Arq,
-            keepalive: false,
+            mobile: MobileTerms::default(),
             is_secret: false,
         }
     }
@@ -80,6 +80,10 @@ pub(crate) struct Network {
     pub(crate) number: u64,
     /// Time when the mobile host sent the last datagram to each gateway.
     pub(crate) sent: [Instant; NAMES.len()],
+    /// Bytes of datagrams between the mobile host and each gateway.
+    pub(crate) bytes: [u64; NAMES.len()],
+    /// Delay and probability of a loss that the hop to each gateway adds.
+    pub(crate) more: [(Duration, Probability); NAMES.len()],
     /// Pairs of hosts between which nothing comes through.
     pub(crate) cut: Vec<[usize; 2]>,
     /// A host that is stopped, and until when: it does nothing, and what comes waits.
@@ -121,6 +125,11 @@ impl Flow {
             stall: Duration::ZERO,
             heard: Instant::ZERO,
         }
+    }
+
+    /// Sets the time between two packets.
+    pub(crate) fn slow_down(&mut self, every: Duration) {
+        self.every = every;
     }
 
     /// Returns the number of segments that have come.
@@ -212,7 +221,11 @@ fn host(index: usize, setting: &Setting, first: Option<SitePart>) -> Host {
         Role::Gateway
     };
     let config = Config {
-        keepalive: setting.keepalive && index == MOBILE,
+        mobile: if index == MOBILE {
+            setting.mobile
+        } else {
+            MobileTerms::default()
+        },
         ..build::config(role, NAMES[index], peers)
     };
     build::host(config, build::entropy(setting.seed, NAMES[index]))
@@ -237,6 +250,8 @@ impl Roaming {
                 flying: BTreeMap::new(),
                 number: 0,
                 sent: [Instant::ZERO; NAMES.len()],
+                bytes: [0; NAMES.len()],
+                more: [(Duration::ZERO, Probability::NEVER); NAMES.len()],
                 cut: Vec::new(),
                 stopped: None,
             },
@@ -382,6 +397,9 @@ impl Roaming {
         }
         let setting = network.setting;
         let is_hop = from == MOBILE || to == MOBILE;
+        if is_hop {
+            network.bytes[from.max(to)] += buffer.len() as u64 + 28;
+        }
         let (rate, delay, loss) = if is_hop {
             (setting.rate, setting.delay, setting.loss)
         } else {
@@ -391,10 +409,16 @@ impl Roaming {
         let free_at = network.free_at.entry((from, to)).or_default();
         *free_at = self.now.max(*free_at) + rate.time_for(Bytes::from(buffer.len() + 42));
         let free_at = *free_at;
-        let arrives = network.acts_at(to, free_at + delay);
+        let (more, loses) = network.more[from.max(to)];
+        let arrives = network.acts_at(
+            to,
+            free_at + delay + if is_hop { more } else { Duration::ZERO },
+        );
+        let is_lossy = is_hop && loses != Probability::NEVER;
+        let is_lost = is_lossy && network.random.chance(loses);
         let is_cut = |pair: &[usize; 2]| pair.contains(&from) && pair.contains(&to);
         let is_full = is_hop && free_at.since(self.now) > setting.queue;
-        if !is_full && !network.random.chance(loss) && !network.cut.iter().any(is_cut) {
+        if !is_full && !is_lost && !network.random.chance(loss) && !network.cut.iter().any(is_cut) {
             network.number += 1;
             let cargo = (from, to, buffer);
             network.flying.insert((arrives, network.number), cargo);

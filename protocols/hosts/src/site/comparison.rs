@@ -1,0 +1,408 @@
+//! The comparison of gateways by a mobile host: round trips to its home through the gateway that serves it and through
+//! another one, in pairs that leave at the same time, so that both meet the same air and the same queue of this host.
+//!
+//! The pairs are counted in a cumulative sum (E. S. Page, Continuous inspection schemes, 1954), which knows no unit and
+//! no distribution: one that the other gateway wins adds, every other one subtracts.
+
+use units::{Duration, Instant};
+
+/// Pairs of probes in a round, and the time between two.
+const PAIRS: usize = 8;
+const SPACING: Duration = Duration::from_millis(100);
+/// Time in which echoes are waited for at the end of a round: in round trips, and its limits.
+const WAIT_TRIPS: u64 = 3;
+const WAIT: Duration = Duration::from_secs(1);
+const WAIT_MOST: Duration = Duration::from_secs(5);
+/// Time between two rounds with the same gateway.
+const REST: Duration = Duration::from_secs(2);
+/// Most rounds with the same gateway.
+const ROUNDS: u32 = 40;
+/// Time in which there must be keys with the other gateway.
+const KEYS: Duration = Duration::from_secs(5);
+
+/// Time from a move until the first comparison. It is the first pause between two, which doubles up to the longest one
+/// while no gateway is better; the first pause itself doubles, up to a long stay, with each move that a comparison
+/// caused and that did not last so long.
+const FIRST: Duration = Duration::from_secs(10);
+const LONGEST: Duration = Duration::from_secs(120);
+const LONG_STAY: Duration = Duration::from_secs(600);
+
+/// By so much more than a quarter a round trip must be shorter than the other one to win a pair.
+const MARGIN: Duration = Duration::from_millis(5);
+/// What a pair adds to the sum. So a gateway without losses is better than one that loses more than a fifth of probes
+/// and echoes, if both are as near; and two that lose as much as each other, each at random, are not told apart.
+const WIN: i32 = 4;
+const TIE: i32 = -1;
+const LOSS: i32 = -5;
+/// Sum from which the other gateway is better: 20 pairs, if it wins all.
+const BETTER: i32 = 20 * WIN;
+/// Sum up to which a round leaves hope.
+const HOPELESS: i32 = PAIRS as i32 * TIE;
+
+/// What a comparison does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CompareStep {
+    /// It needs another gateway.
+    Choose,
+    /// A probe with these bits goes through both gateways, first through the other one if this is true.
+    Probe(u64, bool),
+    /// The other gateway is better.
+    Better,
+    /// It is not better, or does not answer.
+    End,
+}
+
+/// Probes through one gateway.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) probes: u32,
+    pub(crate) lost: u32,
+    total: Duration,
+}
+
+impl Tally {
+    fn count(&mut self, round_trip: Option<Duration>) {
+        self.probes += 1;
+        match round_trip {
+            Some(time) => self.total += time,
+            None => self.lost += 1,
+        }
+    }
+
+    /// Returns the mean round trip, if there was an echo.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        let echoes = u64::from(self.probes - self.lost);
+        (echoes > 0).then(|| self.total / echoes)
+    }
+}
+
+/// Two probes that left at the same time, and their round trips: through the present gateway and the other one.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    sent: Instant,
+    round_trips: [Option<Duration>; 2],
+    /// Time for which one may have waited in the queue of this host's own traffic, which the other gateway would have.
+    waited: Duration,
+}
+
+impl Pair {
+    fn worth(&self) -> i32 {
+        let wins = |one: Duration, other: Duration| one + one / 4 + MARGIN < other;
+        match self.round_trips {
+            [None, None] => 0,
+            [None, Some(_)] => WIN,
+            [Some(_), None] => LOSS,
+            [Some(present), Some(other)] if wins(other, present.saturating_sub(self.waited)) => WIN,
+            [Some(present), Some(other)] if wins(present, other) => LOSS,
+            [Some(_), Some(_)] => TIE,
+        }
+    }
+}
+
+/// A comparison with one gateway.
+#[derive(Debug)]
+struct Comparison {
+    with: usize,
+    number: u32,
+    has_keys: bool,
+    /// The pairs of this round.
+    pairs: Vec<Pair>,
+    rounds: u32,
+    sum: i32,
+    tallies: [Tally; 2],
+}
+
+/// State of the comparisons of a mobile host.
+#[derive(Debug)]
+pub(crate) struct Comparisons {
+    /// True if this host compares at all.
+    is_on: bool,
+    /// True if its user has chosen the gateway that serves it.
+    is_held: bool,
+    /// Time of the next step; `None` until there is traffic.
+    due: Option<Instant>,
+    /// Time of the next comparison, the pause after it, and the first pause.
+    next: Instant,
+    pause: Duration,
+    first: Duration,
+    /// Time of the last move that a comparison caused.
+    moved: Option<Instant>,
+    number: u32,
+    current: Option<Comparison>,
+    /// Index of the gateway that was compared last, or tried because another one was silent.
+    pub(crate) last: usize,
+}
+
+impl Default for Comparisons {
+    fn default() -> Self {
+        Self::new(false)
+    }
+}
+
+impl Comparisons {
+    /// Returns no comparison yet, of a host that compares if `is_on`.
+    pub(crate) fn new(is_on: bool) -> Self {
+        Self {
+            is_on,
+            is_held: false,
+            due: None,
+            next: Instant::ZERO + FIRST,
+            pause: FIRST,
+            first: FIRST,
+            moved: None,
+            number: 0,
+            current: None,
+            last: 0,
+        }
+    }
+
+    /// Compares no more until [`release`](Self::release): the user has chosen.
+    pub(crate) fn hold(&mut self) {
+        self.is_held = true;
+        self.due = None;
+    }
+
+    /// Compares again, if the user had chosen.
+    pub(crate) fn release(&mut self) {
+        self.is_held = false;
+    }
+
+    /// Records traffic, without which nothing is measured.
+    pub(crate) fn used(&mut self, now: Instant) {
+        if self.is_on && !self.is_held && self.due.is_none() {
+            self.due = Some(self.next.max(now));
+        }
+    }
+
+    /// Records a change of the hop: the next comparison comes soon.
+    pub(crate) fn hasten(&mut self, now: Instant) {
+        self.pause = self.first;
+        self.next = self.next.min(now + self.first);
+        if self.current.is_none() {
+            self.due = None;
+        }
+    }
+
+    /// Begins a comparison at once, if this host is not idle, also if the user had chosen.
+    pub(crate) fn begin_now(&mut self, now: Instant) {
+        self.release();
+        self.hasten(now);
+        self.next = self.next.min(now);
+    }
+
+    /// Records a move, which a comparison has caused if `is_chosen`.
+    pub(crate) fn moved(&mut self, now: Instant, is_chosen: bool) {
+        if is_chosen {
+            let last = self.moved.replace(now);
+            let is_soon = last.is_some_and(|last| now.since(last) < LONG_STAY);
+            self.first = if is_soon {
+                (self.first * 2).min(LONG_STAY)
+            } else {
+                FIRST
+            };
+        }
+        self.pause = self.first;
+        self.next = now + self.first;
+        self.due = None;
+    }
+
+    /// Returns the time of the next step.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Returns the other gateway of the present comparison.
+    pub(crate) fn with(&self) -> Option<usize> {
+        self.current.as_ref().map(|current| current.with)
+    }
+
+    /// Begins a comparison with a gateway with which there are keys already, or not.
+    pub(crate) fn begin(&mut self, now: Instant, with: usize, has_keys: bool) {
+        self.last = with;
+        self.number = self.number.wrapping_add(1);
+        self.due = Some(if has_keys { now } else { now + KEYS });
+        self.current = Some(Comparison {
+            with,
+            number: self.number,
+            has_keys,
+            pairs: Vec::new(),
+            rounds: 0,
+            sum: 0,
+            tallies: [Tally::default(); 2],
+        });
+    }
+
+    /// Notes that there are keys with a gateway.
+    pub(crate) fn has_keys(&mut self, now: Instant, with: usize) {
+        let current = self.current.as_mut();
+        if let Some(current) = current.filter(|current| current.with == with && !current.has_keys) {
+            current.has_keys = true;
+            self.due = Some(now);
+        }
+    }
+
+    /// Ends the present comparison; returns its gateway, and what was measured through both, through the present one
+    /// first.
+    pub(crate) fn end(&mut self, now: Instant) -> Option<(usize, [Tally; 2])> {
+        self.due = None;
+        self.next = now + self.pause;
+        self.pause = (self.pause * 2).min(LONGEST.max(self.first));
+        let current = self.current.take()?;
+        Some((current.with, current.tallies))
+    }
+
+    /// Records an echo that came through the other gateway, or through the present one, where it may have waited for so
+    /// long.
+    pub(crate) fn echoed(&mut self, now: Instant, is_other: bool, bits: u64, waited: Duration) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        let is_of_round = bits >> 32 == u64::from(current.number);
+        let before = current.rounds as usize * PAIRS;
+        let place = (bits as u32 as usize).checked_sub(before);
+        let pair = place.and_then(|place| current.pairs.get_mut(place));
+        if let Some(pair) = pair.filter(|_| is_of_round) {
+            pair.round_trips[usize::from(is_other)].get_or_insert(now.since(pair.sent));
+            pair.waited = pair.waited.max(waited);
+        }
+    }
+
+    /// Takes the step that is due, on a hop with this round trip.
+    pub(crate) fn step(&mut self, now: Instant, round_trip: Duration) -> Option<CompareStep> {
+        self.due.filter(|due| *due <= now)?;
+        self.due = None;
+        let Some(current) = &mut self.current else {
+            return Some(CompareStep::Choose);
+        };
+        if !current.has_keys {
+            return Some(CompareStep::End);
+        }
+        if let Some(probe) = current.probe(now) {
+            let wait = (round_trip * WAIT_TRIPS).clamp(WAIT, WAIT_MOST);
+            let is_last = current.pairs.len() == PAIRS;
+            self.due = Some(now + if is_last { wait } else { SPACING });
+            return Some(probe);
+        }
+        let step = current.judge();
+        if step.is_none() {
+            self.due = Some(now + REST);
+        }
+        step
+    }
+}
+
+impl Comparison {
+    /// Returns the next probe of this round, if there is one.
+    fn probe(&mut self, now: Instant) -> Option<CompareStep> {
+        let place = self.pairs.len();
+        (place < PAIRS).then(|| {
+            self.pairs.push(Pair {
+                sent: now,
+                round_trips: [None; 2],
+                waited: Duration::ZERO,
+            });
+            let index = self.rounds as usize * PAIRS + place;
+            // On a slow hop the second one of a pair waits for the first.
+            CompareStep::Probe(u64::from(self.number) << 32 | index as u64, index % 2 == 0)
+        })
+    }
+
+    /// Ends a round; returns the result, if there is one already.
+    fn judge(&mut self) -> Option<CompareStep> {
+        for pair in self.pairs.drain(..) {
+            self.sum += pair.worth();
+            for (tally, round_trip) in self.tallies.iter_mut().zip(pair.round_trips) {
+                tally.count(round_trip);
+            }
+        }
+        self.rounds += 1;
+        if self.sum >= BETTER {
+            return Some(CompareStep::Better);
+        }
+        (self.sum <= HOPELESS || self.rounds == ROUNDS).then_some(CompareStep::End)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEAR: Option<Duration> = Some(Duration::from_millis(20));
+    const FAR: Option<Duration> = Some(Duration::from_millis(32));
+
+    /// Returns the result of a comparison, and its number of pairs; `pair` is the round trips of each, through the
+    /// present gateway and through the other one, and `waited` the wait in the queue of this host's traffic.
+    fn compare(
+        waited: Duration,
+        pair: impl Fn(usize) -> [Option<Duration>; 2],
+    ) -> (CompareStep, usize) {
+        let mut comparisons = Comparisons::new(true);
+        comparisons.begin(Instant::ZERO, 2, true);
+        let mut count = 0;
+        loop {
+            let now = comparisons.due().expect("a step");
+            match comparisons.step(now, Duration::ZERO) {
+                Some(CompareStep::Probe(bits, _)) => {
+                    for (round_trip, is_other) in pair(count).into_iter().zip([false, true]) {
+                        if let Some(time) = round_trip {
+                            comparisons.echoed(now + time, is_other, bits, waited);
+                        }
+                    }
+                    count += 1;
+                }
+                Some(result) => return (result, count),
+                None => {}
+            }
+        }
+    }
+
+    #[test]
+    fn a_gateway_wins_by_the_margin_and_not_by_less() {
+        let none = Duration::ZERO;
+        assert_eq!(compare(none, |_| [FAR, NEAR]), (CompareStep::Better, 24));
+        assert_eq!(compare(none, |_| [NEAR, NEAR]), (CompareStep::End, 8));
+        assert_eq!(compare(none, |_| [NEAR, FAR]), (CompareStep::End, 8));
+        let margin = NEAR.map(|near| near + near / 4 + MARGIN);
+        assert_eq!(compare(none, |_| [margin, NEAR]), (CompareStep::End, 8));
+        assert_eq!(compare(none, |_| [None, None]).0, CompareStep::End);
+        // The queue of its own traffic speaks for no other gateway, and not against the present one.
+        let waited = Duration::from_millis(2);
+        assert_eq!(compare(waited, |_| [FAR, NEAR]), (CompareStep::End, 8));
+        assert_eq!(compare(waited, |_| [NEAR, FAR]), (CompareStep::End, 8));
+    }
+
+    #[test]
+    fn losses_of_more_than_a_fifth_are_worse_than_none() {
+        let loses = |one_of: usize, pair: usize| NEAR.filter(|_| pair % one_of > 0);
+        let none = Duration::ZERO;
+        let of_present = |one_of| compare(none, |pair| [loses(one_of, pair), NEAR]).0;
+        assert_eq!(of_present(4), CompareStep::Better);
+        assert_eq!(of_present(6), CompareStep::End);
+        // Both lose half, at other times.
+        let both = compare(none, |pair| [loses(2, pair), loses(2, pair + 1)]);
+        assert_eq!(both.0, CompareStep::End);
+    }
+
+    #[test]
+    fn pauses_double_until_the_hop_changes() {
+        let mut comparisons = Comparisons::new(true);
+        let mut now = Instant::ZERO;
+        let mut pauses = Vec::new();
+        for _ in 0..6 {
+            comparisons.used(now);
+            let due = comparisons.due().expect("a comparison");
+            pauses.push(due.since(now).as_millis() / 1_000);
+            now = due;
+            let step = comparisons.step(now, Duration::ZERO);
+            assert_eq!(step, Some(CompareStep::Choose));
+            comparisons.end(now);
+        }
+        assert_eq!(pauses, [10, 10, 20, 40, 80, 120]);
+        comparisons.hasten(now);
+        comparisons.used(now);
+        assert_eq!(comparisons.due(), Some(now + FIRST));
+        comparisons.hold();
+        comparisons.used(now);
+        assert_eq!(comparisons.due(), None);
+    }
+}

@@ -1,0 +1,260 @@
+//! A mobile host that compares the gateways of its site, and moves to a better one.
+
+use hosts::{EventKind, Input, MobileTerms};
+use tcp::{Config, Control};
+use units::{BitRate, Bytes, Duration, Probability};
+
+use crate::site::{attachments, is_whole};
+use crate::support::MOBILE;
+use crate::support::ends::Ends;
+use crate::support::roaming::{HOME, NAMES, Roaming, Setting};
+
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Returns a site in which the mobile host compares, with hops that have this delay beside the usual one and lose so
+/// many datagrams of a hundred, to the home and to the two others.
+fn site(setting: Setting, hops: [(u64, u64); 3]) -> Roaming {
+    let mut site = Roaming::new(Setting {
+        mobile: MobileTerms {
+            compares_gateways: true,
+            ..MobileTerms::default()
+        },
+        ..setting
+    });
+    change(&mut site, hops);
+    site
+}
+
+fn change(site: &mut Roaming, hops: [(u64, u64); 3]) {
+    for (more, (millis, percent)) in site.network.more[HOME..].iter_mut().zip(hops) {
+        *more = (
+            Duration::from_millis(millis),
+            Probability::ratio(percent, 100),
+        );
+    }
+}
+
+/// Returns the names of the gateways to which the mobile host has moved by a comparison.
+fn chosen(site: &Roaming) -> usize {
+    let is_better =
+        |(_, host, kind): &&(_, usize, EventKind)| *host == MOBILE && kind.name() == "better";
+    site.events.iter().filter(is_better).count()
+}
+
+/// Lets so little traffic flow that a long time takes a test no time.
+fn call(site: &mut Roaming) {
+    for flow in &mut site.flows {
+        flow.slow_down(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn a_gateway_with_a_shorter_way_to_the_home_is_chosen() {
+    for setting in [Setting::default(), told()] {
+        let mut site = site(setting, [(60, 0), (0, 0), (60, 0)]);
+        site.run(SECOND * 60, false);
+        assert_eq!(site.serving(), "second", "{:?}", site.events);
+        assert_eq!(chosen(&site), 1);
+        // Now the home is nearer, and the mobile host returns.
+        change(&mut site, [(0, 0), (60, 0), (60, 0)]);
+        site.run(SECOND * 120, false);
+        assert_eq!(site.serving(), "home", "{:?}", site.events);
+        assert_eq!(chosen(&site), 2);
+        is_whole(&mut site);
+    }
+}
+
+/// A site in which all are told, and gateways relay: the home remains the other end of the hop.
+fn told() -> Setting {
+    Setting {
+        is_told: true,
+        is_secret: true,
+        ..Setting::default()
+    }
+}
+
+#[test]
+fn a_gateway_that_loses_much_is_left() {
+    for setting in [Setting::default(), told()] {
+        let mut site = site(setting, [(0, 25), (60, 0), (0, 0)]);
+        call(&mut site);
+        site.run(MINUTE * 10, false);
+        assert_eq!(site.serving(), "third", "{:?}", site.events);
+        is_whole(&mut site);
+    }
+}
+
+/// The hop to a gateway is short, but what counts is the way to the home.
+#[test]
+fn a_gateway_that_is_far_from_the_home_is_not_chosen() {
+    let setting = Setting {
+        wire: Duration::from_millis(50),
+        ..Setting::default()
+    };
+    let mut site = site(setting, [(20, 0), (0, 0), (0, 0)]);
+    call(&mut site);
+    site.run(MINUTE * 10, false);
+    assert_eq!(chosen(&site), 0, "{:?}", site.events);
+}
+
+/// Neither losses at random nor the queue of a download make one of two equal gateways better.
+#[test]
+fn among_equals_it_stays() {
+    for percent in [0, 10, 30] {
+        for seed in 0..2 {
+            let setting = Setting {
+                seed,
+                wire: Duration::ZERO,
+                ..Setting::default()
+            };
+            let mut site = site(setting, [(10, percent); 3]);
+            call(&mut site);
+            site.run(MINUTE * 20, false);
+            assert_eq!(chosen(&site), 0, "{percent} %, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn the_queue_of_a_download_makes_no_other_gateway_better() {
+    for (megabits, tcp) in [
+        (20, Control::Cubic),
+        (2, Control::Cubic),
+        (2, Control::Reno),
+    ] {
+        let setting = Setting {
+            wire: Duration::ZERO,
+            rate: BitRate::from_megabits(megabits),
+            queue: Duration::from_millis(300),
+            ..Setting::default()
+        };
+        let mut site = site(setting, [(10, 0); 3]);
+        site.connect(Ends::new(&Config {
+            timestamps: true,
+            window_scaling: true,
+            receive_buffer: Bytes::mebi(4),
+            ..Config::kernel(tcp)
+        }));
+        site.run(MINUTE * 5, true);
+        assert!(site.is_connected());
+        assert_eq!(chosen(&site), 0, "{megabits} Mbit/s: {:?}", site.events);
+    }
+}
+
+/// The rate of all hops changes every two seconds, up to 20 times, while a download fills the one in use.
+#[test]
+fn a_rate_that_changes_makes_no_other_gateway_better() {
+    for seed in 0..2 {
+        let mut site = site(
+            Setting {
+                seed,
+                wire: Duration::ZERO,
+                queue: Duration::from_millis(300),
+                ..Setting::default()
+            },
+            [(20, 0); 3],
+        );
+        site.connect(Ends::new(&Config {
+            timestamps: true,
+            window_scaling: true,
+            receive_buffer: Bytes::mebi(4),
+            ..Config::kernel(Control::Cubic)
+        }));
+        let mut random = machine::RandomStream::named(seed, "rates");
+        for _ in 0..150 {
+            site.network.setting.rate = BitRate::from_megabits(1 + random.below(20));
+            site.run(SECOND * 2, true);
+        }
+        assert!(site.is_connected());
+        assert_eq!(chosen(&site), 0, "seed {seed}: {:?}", site.events);
+    }
+}
+
+/// What the user has chosen holds while it answers, or until the user has the gateways compared again.
+#[test]
+fn a_move_that_the_user_has_asked_for_holds() {
+    let mut site = site(Setting::default(), [(60, 0), (0, 0), (60, 0)]);
+    call(&mut site);
+    site.run(SECOND * 2, false);
+    site.move_to(3);
+    site.run(MINUTE * 10, false);
+    assert_eq!(site.serving(), "third", "{:?}", site.events);
+    site.input(MOBILE, Input::Compare);
+    site.run(SECOND * 30, false);
+    assert_eq!(site.serving(), "second", "{:?}", site.events);
+    site.move_to(HOME);
+    site.run(MINUTE, false);
+    assert_eq!(site.serving(), "home", "{:?}", site.events);
+    // The gateway does not answer any more.
+    site.network.cut = vec![[MOBILE, HOME]];
+    site.run(MINUTE, false);
+    site.network.cut.clear();
+    change(&mut site, [(0, 0), (60, 0), (60, 0)]);
+    site.run(MINUTE * 3, false);
+    assert_eq!(site.serving(), "home", "{:?}", site.events);
+}
+
+#[test]
+fn an_idle_mobile_host_measures_nothing_and_a_busy_one_little() {
+    let mut site = site(Setting::default(), [(0, 0); 3]);
+    site.run(SECOND * 2, true);
+    let before = site.network.sent;
+    site.run(MINUTE * 10, true);
+    assert_eq!(site.network.sent[2..], before[2..], "it is idle");
+    call(&mut site);
+    site.network.bytes = [0; NAMES.len()];
+    site.run(MINUTE * 60, false);
+    let others = site.network.bytes[2] + site.network.bytes[3];
+    let rate = others * 8 / (60 * 60);
+    assert!((1..=150).contains(&rate), "{rate} bit/s");
+    assert_eq!(chosen(&site), 0);
+    assert_eq!(attachments(&site), 1);
+}
+
+#[test]
+fn a_gateway_that_does_not_answer_or_is_drained_is_not_chosen() {
+    let mut site = site(Setting::default(), [(60, 0), (0, 0), (0, 0)]);
+    call(&mut site);
+    site.network.cut = vec![[MOBILE, 2]];
+    site.input(3, Input::Drain(true));
+    site.run(MINUTE * 10, false);
+    assert_eq!(chosen(&site), 0, "{:?}", site.events);
+    // Nor is one that does not reach the home.
+    site.network.cut = vec![[HOME, 2]];
+    site.run(MINUTE * 10, false);
+    assert_eq!(chosen(&site), 0, "{:?}", site.events);
+    site.input(3, Input::Drain(false));
+    site.run(MINUTE * 5, false);
+    assert_eq!(site.serving(), "third", "{:?}", site.events);
+    is_whole(&mut site);
+}
+
+/// Where the better gateway changes all the time, the mobile host does not follow it all the time.
+#[test]
+fn moves_become_rare_where_the_better_gateway_changes_all_the_time() {
+    let mut site = site(Setting::default(), [(0, 0); 3]);
+    call(&mut site);
+    for turn in 0..120 {
+        let far = if turn % 2 == 0 { 60 } else { 0 };
+        change(&mut site, [(far, 0), (60 - far, 0), (60, 0)]);
+        site.run(SECOND * 30, false);
+    }
+    let moves = chosen(&site);
+    assert!((2..=14).contains(&moves), "{moves} moves in an hour");
+    is_whole(&mut site);
+}
+
+/// Gateways log who comes to be served, and not who only compares.
+#[test]
+fn a_comparison_is_no_news_for_the_other_gateway() {
+    let mut site = site(Setting::default(), [(0, 0); 3]);
+    call(&mut site);
+    site.run(MINUTE * 10, false);
+    let news = |gateway: usize| site.events.iter().filter(move |event| event.1 == gateway);
+    let of_mobile = |kind: &EventKind| matches!(kind, EventKind::Left | EventKind::Expired);
+    for gateway in [2, 3] {
+        let noisy: Vec<_> = news(gateway).filter(|event| of_mobile(&event.2)).collect();
+        assert!(noisy.is_empty(), "{noisy:?}");
+    }
+}
