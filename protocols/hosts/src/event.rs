@@ -344,8 +344,8 @@ fn of_site(kind: &EventKind) -> String {
         } => {
             let present = present.map_or("no answer".into(), |present| present.to_string());
             format!(
-                "is better: {round_trip} to the home and back, and {present} through the present gateway; \
-                 of {probes} probes {lost} were lost, and {present_lost}"
+                "is better: {round_trip} to the home and back, {lost} of {probes} probes lost; \
+                 through the present gateway {present}, {present_lost} lost"
             )
         }
         EventKind::Drained => "is about to end, and asks this host to leave".into(),
