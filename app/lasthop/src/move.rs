@@ -13,13 +13,13 @@ use crate::status::{DaemonChoice, peers_of, unanswered};
 const EXAMPLES: &str = "\
 Examples:
   lasthop move west          the gateway 'west' serves this mobile host from now on
-  lasthop move               lasthop chooses: while there is traffic, it compares the gateways, and moves to a better one
+  lasthop move               lasthop chooses: it compares the gateways while there is traffic, and moves to a better one
   lasthop status             which gateways there are, and which one serves
 
 The gateways are those of which its home has told this mobile host, and those of its configuration. Connections go on:
 packets that the former gateway has not delivered follow. A gateway that is named here serves as long as it answers and
-is not drained; then lasthop chooses again, as it does after a start. Exit codes: 0 it serves, or lasthop chooses; 2 there
-is no such gateway, or no daemon; 1 it did not answer, and the former gateway goes on.";
+is not drained; then lasthop chooses again, as it does after a start. Exit codes: 0 it serves, or lasthop chooses;
+2 there is no such gateway, or no daemon; 1 it did not answer, and the former gateway goes on.";
 
 /// Time between two looks at the daemon.
 const PAUSE: Duration = Duration::from_millis(20);

@@ -335,8 +335,8 @@ pub fn ask_move(path: &Path, gateway: &str) -> io::Result<Result<(), String>> {
     order(path, &format!("{MOVE} {gateway}"))
 }
 
-/// Has the mobile host with the control socket at `path` choose among the gateways of its site again; returns the daemon's
-/// error, if it has one.
+/// Has the mobile host with the control socket at `path` choose among the gateways of its site again; returns the
+/// daemon's error, if it has one.
 ///
 /// # Errors
 /// Those of [`ask_status`].

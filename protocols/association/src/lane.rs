@@ -86,6 +86,14 @@ impl Association {
         self.arq.handle_input(now, arq::Input::ExcuseQueues(until));
     }
 
+    /// Returns the time that the round trip takes longer than the smallest recent one: what is queued on the way, which
+    /// is mostly what this hop itself carries.
+    pub fn queueing_delay(&self) -> Duration {
+        let (smoothed, smallest) = self.arq.round_trip();
+        let measured = self.arq.measured_round_trip();
+        measured.map_or(Duration::ZERO, |_| smoothed.saturating_sub(smallest))
+    }
+
     /// Returns true if the path was found to carry less than any path should.
     pub fn is_cut(&self) -> bool {
         self.arq.path().is_cut()

@@ -187,15 +187,8 @@ impl Association {
         })
     }
 
-    /// Returns the association as the successor of another one with the same peer: it takes over the known flows, so
-    /// that the peer cannot begin more flows by a restart, and the connections of a mobile host.
-    #[must_use]
-    pub fn after(mut self, former: &mut Self) -> Self {
-        self.inherit(former);
-        self
-    }
-
-    /// Takes over from another association what [`after`](Self::after) says.
+    /// Takes over from another association, which it succeeds, the known flows, so that the peer cannot begin more flows
+    /// by a restart, and the connections of a mobile host.
     pub fn inherit(&mut self, former: &mut Self) {
         self.flows = std::mem::replace(&mut former.flows, KnownFlows::new(None));
         self.tcp.inherit(&mut former.tcp);
@@ -240,14 +233,6 @@ impl Association {
     /// loses.
     pub fn measured(&self) -> (Option<Duration>, Option<Probability>) {
         (self.arq.measured_round_trip(), self.arq.loss())
-    }
-
-    /// Returns the time that the round trip takes longer than the smallest recent one: what is queued on the way, which
-    /// is mostly what this hop itself carries.
-    pub fn queueing_delay(&self) -> Duration {
-        let (smoothed, smallest) = self.arq.round_trip();
-        let measured = self.arq.measured_round_trip();
-        measured.map_or(Duration::ZERO, |_| smoothed.saturating_sub(smallest))
     }
 
     /// Returns true while nothing comes through.

@@ -55,7 +55,7 @@ pub(crate) use claims::NextKey;
 pub use members::AdmitError;
 use mobile::MobileSide;
 
-use crate::{Caps, Config, Event, EventKind, Input, Output, Role};
+use crate::{Caps, Config, Event, EventKind, Input, MobileTerms, Output, Role};
 
 pub(crate) const TAG: usize = DATA_OVERHEAD_BYTES - DATA_HEADER_BYTES;
 
@@ -115,6 +115,10 @@ impl Host {
         if config.memory.is_some_and(|given| given < least) {
             return Err(HostError::Memory(least));
         }
+        let mobile = match config.role {
+            Role::Mobile => config.mobile,
+            Role::Gateway => MobileTerms::default(),
+        };
         let maker = |limits| StreamMaker::new(limits, &mut *entropy);
         let streams = config.streams.map(maker).transpose()?;
         let settings = session::Config {
@@ -145,11 +149,9 @@ impl Host {
             outputs: Outputs::default(),
             counts: Counts::default(),
             mobile: MobileSide {
-                detour: config.mobile.detours.then(Detour::new),
-                keepalive: config.mobile.keepalive.then(Keepalive::new),
-                comparisons: Comparisons::new(
-                    config.role == Role::Mobile && config.mobile.compares_gateways,
-                ),
+                detour: mobile.detours.then(Detour::new),
+                keepalive: mobile.keepalive.then(Keepalive::new),
+                comparisons: Comparisons::new(mobile.compares_gateways),
                 ..MobileSide::default()
             },
         };

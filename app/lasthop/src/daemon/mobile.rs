@@ -100,11 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             key,
             peers,
             bearer_mtu,
-            mobile: hosts::MobileTerms {
-                detours: fallback == Fallback::Direct,
-                keepalive: true,
-                compares_gateways: !config.gateway.get_ref().stay,
-            },
+            mobile: terms(&config),
             shared_air: None,
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
@@ -128,6 +124,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         user: config.user,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
+}
+
+/// Returns what the mobile host does by itself.
+fn terms(config: &MobileConfig) -> hosts::MobileTerms {
+    hosts::MobileTerms {
+        detours: config.fallback() == Fallback::Direct,
+        keepalive: true,
+        compares_gateways: !config.gateway.get_ref().stay,
+    }
 }
 
 /// Returns what the mobile host does with the resolver of its system.

@@ -125,10 +125,11 @@ impl Host {
         if self.role == Role::Gateway && !matches!(peer.site.member, Member::Gateway) {
             peer.endpoint = None;
         }
-        let fresh = self
+        let mut fresh = self
             .bearer
             .association(peer.endpoint, TcpMethod::Arq, &peer.settings);
-        peer.association = fresh.after(&mut peer.association);
+        fresh.inherit(&mut peer.association);
+        peer.association = fresh;
         if let Some(leases) = &mut self.leases {
             leases.end(index);
         }

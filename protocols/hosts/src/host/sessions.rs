@@ -99,18 +99,23 @@ impl Host {
         }
         self.link(now, index);
         if let session::Event::Established { .. } = event {
-            self.gateway_established(now, index, is_fresh);
-            if is_fresh {
-                self.peers[index].site.remains = terms::remains(features);
-                self.begin_with_reader(now, index, features);
-                self.gateway_began_anew(now, index);
-            }
-            if !is_aside {
-                self.begin_inquiry(now, index, features);
-            }
-            self.claim_again(now);
-            self.mobile.comparisons.has_keys(now, index);
+            self.established(now, index, features, is_fresh);
         }
+    }
+
+    /// Begins what there must be keys for. `is_fresh` is true if the association has begun anew.
+    fn established(&mut self, now: Instant, index: usize, features: u64, is_fresh: bool) {
+        self.gateway_established(now, index, is_fresh);
+        if is_fresh {
+            self.peers[index].site.remains = terms::remains(features);
+            self.begin_with_reader(now, index, features);
+            self.gateway_began_anew(now, index);
+        }
+        if !self.is_only_compared(index) {
+            self.begin_inquiry(now, index, features);
+        }
+        self.claim_again(now);
+        self.mobile.comparisons.has_keys(now, index);
     }
 
     /// Makes a new association with a peer that has these features; returns the event if it refused something.
@@ -138,7 +143,8 @@ impl Host {
             fresh = maker.equip(fresh, profile, &name, reserve);
         }
         let peer = &mut self.peers[index];
-        peer.association = fresh.after(&mut peer.association);
+        fresh.inherit(&mut peer.association);
+        peer.association = fresh;
         peer.site.is_void = is_only_compared;
         peer.association.revive_connections(now);
         if let Some(sharing) = &mut self.sharing {

@@ -165,7 +165,7 @@ fn host(index: usize, setting: Setting) -> Host {
     let role = [Role::Mobile, Role::Gateway][index];
     let config = Config {
         bearer_mtu: setting.bearer_mtu,
-        mobile: place::mobile_terms(index, setting),
+        mobile: place::mobile_terms(setting),
         streams: Some(StreamLimits {
             receive_buffer: None,
             connections: 512,

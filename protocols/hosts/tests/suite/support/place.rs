@@ -162,12 +162,11 @@ pub(super) fn resolver_terms(host: usize, setting: Setting) -> ResolverTerms {
     }
 }
 
-/// Returns what a host does by itself.
-pub(super) fn mobile_terms(host: usize, setting: Setting) -> MobileTerms {
-    let is_alone = setting.detours && host == MOBILE;
+/// Returns what the mobile host does by itself.
+pub(super) fn mobile_terms(setting: Setting) -> MobileTerms {
     MobileTerms {
-        detours: is_alone,
-        keepalive: is_alone,
+        detours: setting.detours,
+        keepalive: setting.detours,
         compares_gateways: false,
     }
 }

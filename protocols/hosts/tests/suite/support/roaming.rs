@@ -221,11 +221,7 @@ fn host(index: usize, setting: &Setting, first: Option<SitePart>) -> Host {
         Role::Gateway
     };
     let config = Config {
-        mobile: if index == MOBILE {
-            setting.mobile
-        } else {
-            MobileTerms::default()
-        },
+        mobile: setting.mobile,
         ..build::config(role, NAMES[index], peers)
     };
     build::host(config, build::entropy(setting.seed, NAMES[index]))
