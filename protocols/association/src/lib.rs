@@ -187,8 +187,8 @@ impl Association {
         })
     }
 
-    /// Takes over from another association, which it succeeds, the known flows, so that the peer cannot begin more flows
-    /// by a restart, and the connections of a mobile host.
+    /// Takes over from another association, which it succeeds, the known flows, so that the peer cannot begin more of
+    /// them by a restart, and the connections of a mobile host.
     pub fn inherit(&mut self, former: &mut Self) {
         self.flows = std::mem::replace(&mut former.flows, KnownFlows::new(None));
         self.tcp.inherit(&mut former.tcp);

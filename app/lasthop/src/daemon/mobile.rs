@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (endpoint, kinds) = reach(&endpoints, &inside)?;
     // Without nftables, TCP crosses as packets, and the gateway is notified of that.
     let splits = edges::nft::is_installed() && config.gateways.is_empty();
-    let fallback = config.fallback();
+    let (fallback, mobile) = (config.fallback(), terms(&config));
     let state_dir = source.file(&config.state_dir);
     let names = names_plan(&config, state_dir.clone());
     let gateway = hosts::Peer {
@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             key,
             peers,
             bearer_mtu,
-            mobile: terms(&config),
+            mobile,
             shared_air: None,
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,

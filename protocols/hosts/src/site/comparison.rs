@@ -303,7 +303,10 @@ impl Comparison {
             });
             let index = self.rounds as usize * PAIRS + place;
             // On a slow hop the second one of a pair waits for the first.
-            CompareStep::Probe(u64::from(self.number) << 32 | index as u64, index % 2 == 0)
+            CompareStep::Probe(
+                u64::from(self.number) << 32 | index as u64,
+                index.is_multiple_of(2),
+            )
         })
     }
 
@@ -373,7 +376,7 @@ mod tests {
 
     #[test]
     fn losses_of_more_than_a_fifth_are_worse_than_none() {
-        let loses = |one_of: usize, pair: usize| NEAR.filter(|_| pair % one_of > 0);
+        let loses = |one_of: usize, pair: usize| NEAR.filter(|_| !pair.is_multiple_of(one_of));
         let none = Duration::ZERO;
         let of_present = |one_of| compare(none, |pair| [loses(one_of, pair), NEAR]).0;
         assert_eq!(of_present(4), CompareStep::Better);
