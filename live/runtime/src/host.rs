@@ -48,8 +48,8 @@ pub trait DrivenHost: Machine<Input = Input, Output = Output> {
         None
     }
 
-    /// Returns true if this is a mobile host with several gateways.
-    fn may_choose_gateway(&self) -> bool {
+    /// Returns true if this is a mobile host with several gateways, which it compares.
+    fn compares_gateways(&self) -> bool {
         false
     }
 
@@ -105,8 +105,8 @@ impl DrivenHost for Host {
         self.gateway_named(name)
     }
 
-    fn may_choose_gateway(&self) -> bool {
-        self.may_choose_gateway()
+    fn compares_gateways(&self) -> bool {
+        self.compares_gateways()
     }
 
     fn is_drainable(&self) -> bool {

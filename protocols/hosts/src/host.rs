@@ -48,7 +48,7 @@ use crate::peer::Bearer;
 use crate::peers::Peers;
 use crate::route::Routes;
 use crate::sharing::Sharing;
-use crate::site::{Cause, Comparisons};
+use crate::site::Comparisons;
 use crate::streams::StreamMaker;
 use crate::tap::Outputs;
 pub(crate) use claims::NextKey;
@@ -310,10 +310,7 @@ impl Machine for Host {
             Input::ClaimRefused { of, reason } => self.claim_refused(now, &of, reason),
             Input::Keys(keys) => self.replace_keys(now, *keys),
             Input::NextKey(key) => self.begin_claim(now, *key),
-            Input::MoveTo(gateway) => {
-                self.mobile.comparisons.hold();
-                self.move_to(now, &gateway, Cause::Asked);
-            }
+            Input::MoveTo(gateway) => self.move_as_asked(now, &gateway),
             Input::Compare => self.mobile.comparisons.begin_now(now),
             Input::Drain(begins) => self.drain(now, begins),
             Input::Memory(total) => {

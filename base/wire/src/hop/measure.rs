@@ -10,7 +10,7 @@ const ECHO: u8 = 1;
 /// A message about the round trip to a mobile host's home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MeasureMessage {
-    /// The receiver returns these bits to the address from which they came, once the home has returned them to it.
+    /// The receiver returns these bits: at once if it is the home, otherwise once the home has returned them to it.
     Probe(u64),
     /// The bits of a probe.
     Echo(u64),

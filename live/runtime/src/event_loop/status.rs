@@ -94,12 +94,12 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 })
             }
             Query::Compare => {
-                let may_choose = self.host.may_choose_gateway();
-                *order = may_choose.then_some(Input::Compare);
-                serde_json::to_string(&if may_choose {
+                let compares = self.host.compares_gateways();
+                *order = compares.then_some(Input::Compare);
+                serde_json::to_string(&if compares {
                     json!({ "comparing": true })
                 } else {
-                    json!({ "error": "this host knows one gateway only" })
+                    json!({ "error": "this host has one gateway only, or `stay = true` in its configuration" })
                 })
             }
             Query::Drain { begins } => {

@@ -23,7 +23,6 @@ impl Host {
             return;
         }
         self.begin_attachment(now, to, cause);
-        self.end_comparison(now);
         if self.peers[to].presence.is_linked() {
             return self.gateway_established(now, to, false);
         }
@@ -54,7 +53,6 @@ impl Host {
                 self.challenge_way(now, index, at);
             }
             (Some(WatchStep::Move), _) if self.mobile.attachment.is_none() => {
-                self.mobile.comparisons.release();
                 if let Some(next) = self.next_gateway(now, Cause::Silence) {
                     self.move_to(now, &next, Cause::Silence);
                 }
@@ -92,6 +90,7 @@ impl Host {
         let mut attachment = Attachment::new(now, to, side.attachments, cause);
         attachment.trial = may_try.then(Trial::default);
         side.attachment = Some(attachment);
+        self.end_comparison(now);
     }
 
     /// There are new keys with a gateway: asks it to serve this host, if it is to.
@@ -174,9 +173,12 @@ impl Host {
     /// Ends a move from or to a gateway that is removed.
     pub(super) fn end_moves_of(&mut self, now: Instant, index: usize) {
         let next = self.mobile.attachment.as_ref().map(|next| next.to);
-        let is_compared = self.mobile.comparisons.with() == Some(index);
-        if is_compared || self.mobile.gateway == index {
+        let is_in_use = index == self.mobile.gateway || index == self.attached_to();
+        if is_in_use || self.mobile.comparisons.with() == Some(index) {
             self.end_comparison(now);
+        }
+        if is_in_use {
+            self.mobile.comparisons.release();
         }
         if self.mobile.gateway == index {
             self.mobile.attachment = None;
@@ -191,7 +193,11 @@ impl Host {
             return;
         };
         self.announce(attachment.to, EventKind::NotAttached);
-        self.mobile.comparisons.release();
+        match attachment.cause {
+            Cause::Asked => self.mobile.comparisons.release(),
+            Cause::Better => self.mobile.comparisons.moved(now, Cause::Better),
+            Cause::First | Cause::Silence => {}
+        }
         if attachment.trial.is_some() {
             // There are new keys with it the next time.
             if attachment.to != self.mobile.gateway {
@@ -233,9 +239,7 @@ impl Host {
         };
         self.mobile.watch.answered();
         let former = self.mobile.gateway;
-        self.mobile
-            .comparisons
-            .moved(now, attachment.cause == Cause::Better);
+        self.mobile.comparisons.moved(now, attachment.cause);
         let mut packets = None;
         if former != index {
             let mut association = self.replace_association(now, former);
@@ -294,9 +298,9 @@ impl Host {
         named.map(|(_, peer)| peer.settings.public)
     }
 
-    /// Returns true if this is a mobile host with several gateways.
-    pub fn may_choose_gateway(&self) -> bool {
-        self.role == Role::Mobile && self.peers.are_of_site()
+    /// Returns true if this is a mobile host with several gateways, which it compares.
+    pub fn compares_gateways(&self) -> bool {
+        self.mobile.comparisons.is_on() && self.peers.are_of_site()
     }
 
     /// Returns the gateway that serves this mobile host.

@@ -1,5 +1,6 @@
 //! The comparison of gateways: a mobile host moves to one through which its home is nearer, or which loses less.
 
+use session::PublicKey;
 use units::{Duration, Instant};
 use wire::address::HopAddress;
 use wire::hop::MeasureMessage;
@@ -108,16 +109,30 @@ impl Host {
         self.mobile.comparisons.with() == Some(index) && !is_in_use
     }
 
-    /// Returns true if a peer has keys with this host, and something else than this hop carries its traffic: it may
-    /// only be comparing, which is no news.
-    pub(super) fn is_aside(&self, now: Instant, index: usize) -> bool {
-        match (self.role, &self.peers[index].site.member) {
-            (Role::Mobile, _) => self.is_only_compared(index),
-            (Role::Gateway, Member::Home(home)) => home.place.is_some(),
-            (Role::Gateway, Member::Guest(guest)) => {
-                !guest.service.is_here && !guest.is_relayed(now)
+    /// Returns true if an event of the session with a peer is no news, as this hop does not carry the peer's traffic:
+    /// the mobile host may only be comparing.
+    pub(super) fn is_aside(&self, index: usize, kind: &EventKind) -> bool {
+        let is_of_keys = matches!(
+            kind,
+            EventKind::Established { .. } | EventKind::Left | EventKind::Expired
+        );
+        is_of_keys
+            && match (self.role, &self.peers[index].site.member) {
+                (Role::Mobile, _) => self.is_only_compared(index),
+                (Role::Gateway, Member::Home(home)) => home.place.is_some(),
+                (Role::Gateway, Member::Guest(guest)) => !guest.service.is_here,
+                (Role::Gateway, Member::Gateway) => false,
             }
-            (Role::Gateway, Member::Gateway) => false,
+    }
+
+    /// Moves to a gateway that the user has named, and compares no more while that serves.
+    pub(super) fn move_as_asked(&mut self, now: Instant, gateway: &PublicKey) {
+        self.move_to(now, gateway, Cause::Asked);
+        let moves_to = self.mobile.attachment.as_ref().map(|next| next.to);
+        let next = moves_to.unwrap_or(self.attached_to());
+        if self.index_with(gateway) == Some(next) {
+            self.end_comparison(now);
+            self.mobile.comparisons.hold();
         }
     }
 
@@ -133,12 +148,12 @@ impl Host {
             (Role::Mobile, MeasureMessage::Echo(bits)) => {
                 let is_other = self.mobile.comparisons.with() == Some(index);
                 // Another gateway would have the same traffic, and the same queue of it.
-                let own = match self.peers.get(self.mobile.gateway) {
+                let queued = match self.peers.get(self.mobile.gateway) {
                     Some(peer) if !is_other => peer.association.queueing_delay(),
                     Some(_) | None => Duration::ZERO,
                 };
                 if is_other || index == self.attached_to() {
-                    self.mobile.comparisons.echoed(now, is_other, bits, own);
+                    self.mobile.comparisons.echoed(now, is_other, bits, queued);
                 }
             }
             // Nobody shall come to a gateway that is about to end.

@@ -136,7 +136,10 @@ impl Host {
             },
         };
         guest.yielded = Some((number, message.clone()));
-        self.announce(index, EventKind::Left);
+        if service.is_here && self.peers[index].presence.is_linked() {
+            // Otherwise it has said goodbye itself.
+            self.announce(index, EventKind::Left);
+        }
         self.answer_home(now, index, &message);
     }
 

@@ -82,6 +82,9 @@ impl Host {
             Some(_) => self.end_service(now, index, report),
             None => (None, Vec::new()),
         };
+        if to.is_some() && self.peers[index].presence.is_linked() {
+            self.announce(index, EventKind::Left);
+        }
         if let Some(home) = self.home(index) {
             (home.place, home.answer) = (to, answer);
             (home.sent, home.came) = (0, 0);

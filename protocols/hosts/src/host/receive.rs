@@ -71,7 +71,7 @@ impl Host {
                 is_data = true;
                 arrival.message = PathMessage::parse(plaintext);
                 message = Message::parse(plaintext);
-                arrival.measures = matches!(message, Some(Message::Measure(_)));
+                arrival.is_measurement = matches!(message, Some(Message::Measure(_)));
                 Some((peer, plaintext.len()))
             }
             Received::Handshake(peer) => {
@@ -133,8 +133,8 @@ impl Host {
             return;
         }
         self.watched(index, |watch| watch.got_frame(now));
-        if index == self.mobile.gateway {
-            self.mobile.comparisons.used(now);
+        if index == self.mobile.gateway && self.compares_gateways() {
+            self.mobile.comparisons.saw_traffic(now);
         }
         self.lend(now, index, frame.len());
         self.limit_release(now, index);

@@ -9,7 +9,7 @@ use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use super::{Host, TAG};
-use crate::site::{Cause, Member, SiteMessage};
+use crate::site::{Member, SiteMessage};
 use crate::{EventKind, Output, Role};
 
 /// A datagram within one of a peer.
@@ -253,9 +253,7 @@ impl Host {
         self.mobile.watch.answered();
         self.redirect(now, home, at);
         self.part_from(now, former);
-        self.mobile
-            .comparisons
-            .moved(now, attachment.cause == Cause::Better);
+        self.mobile.comparisons.moved(now, attachment.cause);
         let lasted = now.since(attachment.since);
         let kind = if by == home {
             EventKind::Attached { lasted, kept: true }

@@ -89,13 +89,10 @@ impl Host {
                 self.home_has_left(now, index);
             }
         }
-        let is_aside = self.is_aside(now, index);
-        for kind in [Some(kind), refused]
-            .into_iter()
-            .flatten()
-            .filter(|_| !is_aside)
-        {
-            self.announce(index, kind);
+        for kind in [Some(kind), refused].into_iter().flatten() {
+            if !self.is_aside(index, &kind) {
+                self.announce(index, kind);
+            }
         }
         self.link(now, index);
         if let session::Event::Established { .. } = event {

@@ -29,7 +29,7 @@ pub(crate) struct Arrival {
     /// True if it is a message of a handshake.
     pub(crate) is_handshake: bool,
     /// True if it measures a round trip.
-    pub(crate) measures: bool,
+    pub(crate) is_measurement: bool,
     /// Its content, if that is about the path.
     pub(crate) message: Option<PathMessage>,
 }
@@ -43,7 +43,7 @@ impl Arrival {
             newest: false,
             proven: false,
             is_handshake: false,
-            measures: false,
+            is_measurement: false,
             message: None,
         }
     }
@@ -61,7 +61,7 @@ impl Host {
         }
         let peer = &mut self.peers[index];
         let in_use = peer.endpoint.filter(|at| at.is_relayed());
-        if arrival.measures && in_use.is_some_and(|at| at != from) {
+        if arrival.is_measurement && in_use.is_some_and(|at| at != from) {
             // The mobile host measures the path without a relay, and does not use it.
             return;
         }

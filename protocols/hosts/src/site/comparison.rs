@@ -6,6 +6,8 @@
 
 use units::{Duration, Instant};
 
+use super::Cause;
+
 /// Pairs of probes in a round, and the time between two.
 const PAIRS: usize = 8;
 const SPACING: Duration = Duration::from_millis(100);
@@ -121,10 +123,12 @@ pub(crate) struct Comparisons {
     is_held: bool,
     /// Time of the next step; `None` until there is traffic.
     due: Option<Instant>,
+    /// True if there was traffic since the last round began.
+    has_traffic: bool,
     /// Time of the next comparison, the pause after it, and the first pause.
     next: Instant,
     pause: Duration,
-    first: Duration,
+    first_pause: Duration,
     /// Time of the last move that a comparison caused.
     moved: Option<Instant>,
     number: u32,
@@ -146,14 +150,20 @@ impl Comparisons {
             is_on,
             is_held: false,
             due: None,
+            has_traffic: false,
             next: Instant::ZERO + FIRST,
             pause: FIRST,
-            first: FIRST,
+            first_pause: FIRST,
             moved: None,
             number: 0,
             current: None,
             last: 0,
         }
+    }
+
+    /// Returns true if this host compares at all.
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on
     }
 
     /// Compares no more until [`release`](Self::release): the user has chosen.
@@ -168,7 +178,8 @@ impl Comparisons {
     }
 
     /// Records traffic, without which nothing is measured.
-    pub(crate) fn used(&mut self, now: Instant) {
+    pub(crate) fn saw_traffic(&mut self, now: Instant) {
+        self.has_traffic = true;
         if self.is_on && !self.is_held && self.due.is_none() {
             self.due = Some(self.next.max(now));
         }
@@ -176,8 +187,8 @@ impl Comparisons {
 
     /// Records a change of the hop: the next comparison comes soon.
     pub(crate) fn hasten(&mut self, now: Instant) {
-        self.pause = self.first;
-        self.next = self.next.min(now + self.first);
+        self.pause = self.first_pause;
+        self.next = self.next.min(now + self.first_pause);
         if self.current.is_none() {
             self.due = None;
         }
@@ -190,19 +201,22 @@ impl Comparisons {
         self.next = self.next.min(now);
     }
 
-    /// Records a move, which a comparison has caused if `is_chosen`.
-    pub(crate) fn moved(&mut self, now: Instant, is_chosen: bool) {
-        if is_chosen {
+    /// Records a move with this cause, or one to a better gateway that has failed.
+    pub(crate) fn moved(&mut self, now: Instant, cause: Cause) {
+        if cause == Cause::Silence {
+            self.release();
+        }
+        if cause == Cause::Better {
             let last = self.moved.replace(now);
             let is_soon = last.is_some_and(|last| now.since(last) < LONG_STAY);
-            self.first = if is_soon {
-                (self.first * 2).min(LONG_STAY)
+            self.first_pause = if is_soon {
+                (self.first_pause * 2).min(LONG_STAY)
             } else {
                 FIRST
             };
         }
-        self.pause = self.first;
-        self.next = now + self.first;
+        self.pause = self.first_pause;
+        self.next = now + self.first_pause;
         self.due = None;
     }
 
@@ -246,7 +260,7 @@ impl Comparisons {
     pub(crate) fn end(&mut self, now: Instant) -> Option<(usize, [Tally; 2])> {
         self.due = None;
         self.next = now + self.pause;
-        self.pause = (self.pause * 2).min(LONGEST.max(self.first));
+        self.pause = (self.pause * 2).min(LONGEST.max(self.first_pause));
         let current = self.current.take()?;
         Some((current.with, current.tallies))
     }
@@ -274,7 +288,8 @@ impl Comparisons {
         let Some(current) = &mut self.current else {
             return Some(CompareStep::Choose);
         };
-        if !current.has_keys {
+        let begins_round = current.pairs.is_empty();
+        if !current.has_keys || (begins_round && !std::mem::take(&mut self.has_traffic)) {
             return Some(CompareStep::End);
         }
         if let Some(probe) = current.probe(now) {
@@ -312,7 +327,9 @@ impl Comparison {
 
     /// Ends a round; returns the result, if there is one already.
     fn judge(&mut self) -> Option<CompareStep> {
+        let mut is_answered = false;
         for pair in self.pairs.drain(..) {
+            is_answered |= pair.round_trips != [None; 2];
             self.sum += pair.worth();
             for (tally, round_trip) in self.tallies.iter_mut().zip(pair.round_trips) {
                 tally.count(round_trip);
@@ -322,7 +339,8 @@ impl Comparison {
         if self.sum >= BETTER {
             return Some(CompareStep::Better);
         }
-        (self.sum <= HOPELESS || self.rounds == ROUNDS).then_some(CompareStep::End)
+        let goes_on = is_answered && self.sum > HOPELESS && self.rounds < ROUNDS;
+        (!goes_on).then_some(CompareStep::End)
     }
 }
 
@@ -344,6 +362,7 @@ mod tests {
         let mut count = 0;
         loop {
             let now = comparisons.due().expect("a step");
+            comparisons.saw_traffic(now);
             match comparisons.step(now, Duration::ZERO) {
                 Some(CompareStep::Probe(bits, _)) => {
                     for (round_trip, is_other) in pair(count).into_iter().zip([false, true]) {
@@ -367,7 +386,7 @@ mod tests {
         assert_eq!(compare(none, |_| [NEAR, FAR]), (CompareStep::End, 8));
         let margin = NEAR.map(|near| near + near / 4 + MARGIN);
         assert_eq!(compare(none, |_| [margin, NEAR]), (CompareStep::End, 8));
-        assert_eq!(compare(none, |_| [None, None]).0, CompareStep::End);
+        assert_eq!(compare(none, |_| [None, None]), (CompareStep::End, 8));
         // The queue of its own traffic speaks for no other gateway, and not against the present one.
         let waited = Duration::from_millis(2);
         assert_eq!(compare(waited, |_| [FAR, NEAR]), (CompareStep::End, 8));
@@ -392,7 +411,7 @@ mod tests {
         let mut now = Instant::ZERO;
         let mut pauses = Vec::new();
         for _ in 0..6 {
-            comparisons.used(now);
+            comparisons.saw_traffic(now);
             let due = comparisons.due().expect("a comparison");
             pauses.push(due.since(now).as_millis() / 1_000);
             now = due;
@@ -402,10 +421,10 @@ mod tests {
         }
         assert_eq!(pauses, [10, 10, 20, 40, 80, 120]);
         comparisons.hasten(now);
-        comparisons.used(now);
+        comparisons.saw_traffic(now);
         assert_eq!(comparisons.due(), Some(now + FIRST));
         comparisons.hold();
-        comparisons.used(now);
+        comparisons.saw_traffic(now);
         assert_eq!(comparisons.due(), None);
     }
 }

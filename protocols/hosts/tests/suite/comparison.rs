@@ -1,12 +1,13 @@
 //! A mobile host that compares the gateways of its site, and moves to a better one.
 
-use hosts::{EventKind, Input, MobileTerms};
+use hosts::{Decline, EventKind, Input, MobileTerms};
 use machine::RandomStream;
 use tcp::{Config, Control};
 use units::{BitRate, Bytes, Duration, Probability};
 
 use crate::site::{attachments, is_whole};
 use crate::support::MOBILE;
+use crate::support::build::private_key;
 use crate::support::ends::Ends;
 use crate::support::roaming::{HOME, NAMES, Roaming, Setting};
 
@@ -190,6 +191,33 @@ fn a_move_that_the_user_has_asked_for_holds() {
     change(&mut site, [(0, 0), (60, 0), (60, 0)]);
     site.run(MINUTE * 3, false);
     assert_eq!(site.serving(), "home", "{:?}", site.events);
+}
+
+/// The user names the gateway that serves already, while another one seems better.
+#[test]
+fn a_choice_ends_the_present_comparison() {
+    for millis in [10_250, 12_000, 14_000] {
+        let mut site = site(Setting::default(), [(60, 0), (0, 0), (60, 0)]);
+        call(&mut site);
+        site.run(Duration::from_millis(millis), false);
+        assert_eq!(chosen(&site), 0, "{:?}", site.events);
+        site.move_to(HOME);
+        site.run(MINUTE * 10, false);
+        assert_eq!(site.serving(), "home", "{:?}", site.events);
+    }
+}
+
+#[test]
+fn a_choice_ends_with_its_gateway() {
+    let mut site = site(Setting::default(), [(60, 0), (0, 0), (0, 0)]);
+    call(&mut site);
+    site.run(SECOND * 2, false);
+    site.move_to(3);
+    site.run(MINUTE, false);
+    let key = private_key("third").public_key();
+    site.input(MOBILE, Input::Revoke(key, Decline::Revoked));
+    site.run(MINUTE * 3, false);
+    assert_eq!(site.serving(), "second", "{:?}", site.events);
 }
 
 #[test]
