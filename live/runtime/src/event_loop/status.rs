@@ -99,7 +99,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 serde_json::to_string(&if compares {
                     json!({ "comparing": true })
                 } else {
-                    json!({ "error": "this host has one gateway only, or `stay = true` in its configuration" })
+                    json!({ "error": "this is no mobile host with several gateways, or it has `stay = true`" })
                 })
             }
             Query::Drain { begins } => {

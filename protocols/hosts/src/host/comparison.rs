@@ -120,7 +120,9 @@ impl Host {
             && match (self.role, &self.peers[index].site.member) {
                 (Role::Mobile, _) => self.is_only_compared(index),
                 (Role::Gateway, Member::Home(home)) => home.place.is_some(),
-                (Role::Gateway, Member::Guest(guest)) => !guest.service.is_here,
+                (Role::Gateway, Member::Guest(guest)) => {
+                    !guest.service.is_here && guest.relayed.is_none()
+                }
                 (Role::Gateway, Member::Gateway) => false,
             }
     }

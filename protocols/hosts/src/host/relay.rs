@@ -109,7 +109,9 @@ impl Host {
             }
             (Role::Gateway, RelayHeader::Own) => {
                 let home = self.home_of(from)?;
-                self.guest(from)?.relayed = Some(now);
+                if self.guest(from)?.relayed.replace(now).is_none() {
+                    self.announce(from, EventKind::Established { fresh: true });
+                }
                 Some(Course::GoesOn(home, RelayHeader::Of(self.key_of(from))))
             }
             (Role::Gateway, RelayHeader::Of(mobile)) if is_gateway => {

@@ -94,6 +94,11 @@ impl Host {
                 self.announce(index, kind);
             }
         }
+        if let session::Event::Left { .. } | session::Event::Expired { .. } = event
+            && let Some(guest) = self.guest(index)
+        {
+            guest.relayed = None;
+        }
         self.link(now, index);
         if let session::Event::Established { .. } = event {
             self.established(now, index, features, is_fresh);

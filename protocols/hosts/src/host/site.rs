@@ -47,8 +47,9 @@ impl Host {
                 self.guest_attaches(now, index, step, proof, &home);
             }
             (Role::Gateway, Member::Guest(_), SiteMessage::Parted) => {
-                if let Some(guest) = self.guest(index) {
-                    guest.relayed = None;
+                let relayed = self.guest(index).and_then(|guest| guest.relayed.take());
+                if relayed.is_some() {
+                    self.announce(index, EventKind::Left);
                 }
             }
             (Role::Gateway, Member::Gateway, SiteMessage::Portion(portion)) => {
