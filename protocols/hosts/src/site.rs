@@ -24,7 +24,7 @@ pub(crate) use attachment::{Attachment, Cause, Trial};
 pub(crate) use comparison::{CompareStep, Comparisons};
 pub(crate) use directory::{Directory, Entry, Mark, Portion, Reader, Replica};
 pub(crate) use drain::{Drain, is_avoided};
-pub(crate) use guest::Guest;
+pub(crate) use guest::{Guest, Service};
 pub(crate) use home::Home;
 pub(crate) use message::{
     Key, Proof, SiteMessage, Step, Yielded, proven_attachment, proven_number,

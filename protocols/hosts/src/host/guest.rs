@@ -5,7 +5,7 @@ use wire::packet::Packet;
 
 use super::Host;
 use crate::EventKind;
-use crate::site::{Guest, Key, Member, Proof, SiteMessage, Step, Yielded};
+use crate::site::{Guest, Key, Member, Proof, Service, SiteMessage, Step, Yielded};
 
 /// Pause before a home that has begun anew is asked again for a guest.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -56,12 +56,29 @@ impl Host {
         }
         guest.number = step.number;
         guest.claim = Some(Box::new((step.clone(), proof)));
-        if !std::mem::replace(&mut guest.service.is_here, true) {
-            self.announce(index, EventKind::Established { fresh: true });
-        }
+        self.change_guest(index, |guest| {
+            guest.service.is_here = true;
+            guest.relayed = None;
+        });
         self.takes_over(now, index);
         if let Some(home) = home {
             self.send_site_message(now, home, &SiteMessage::Arrived(mobile, step, proof));
+        }
+    }
+
+    /// Changes the state of a guest; announces if its traffic comes by this gateway from now on, or no more. One that
+    /// has said goodbye has been announced.
+    pub(super) fn change_guest(&mut self, index: usize, change: impl FnOnce(&mut Guest)) {
+        let Some(guest) = self.guest(index) else {
+            return;
+        };
+        let former = guest.is_carried();
+        change(guest);
+        let is_carried = guest.is_carried();
+        if is_carried && !former {
+            self.announce(index, EventKind::Established { fresh: true });
+        } else if former && !is_carried && self.peers[index].presence.is_linked() {
+            self.announce(index, EventKind::Left);
         }
     }
 
@@ -122,10 +139,8 @@ impl Host {
                 self.hand_in(now, home, packet);
             }
         }
-        let Some(guest) = self.guest(index) else {
-            return;
-        };
-        let service = std::mem::take(&mut guest.service);
+        let mut service = Service::default();
+        self.change_guest(index, |guest| service = std::mem::take(&mut guest.service));
         let number = request.number;
         let message = SiteMessage::Yielded {
             mobile,
@@ -135,10 +150,8 @@ impl Host {
                 carried: service.carried,
             },
         };
-        guest.yielded = Some((number, message.clone()));
-        if service.is_here && self.peers[index].presence.is_linked() {
-            // Otherwise it has said goodbye itself.
-            self.announce(index, EventKind::Left);
+        if let Some(guest) = self.guest(index) {
+            guest.yielded = Some((number, message.clone()));
         }
         self.answer_home(now, index, &message);
     }

@@ -15,12 +15,12 @@ impl Host {
             return self.place_again(now, index, to, step.number);
         }
         home.number = step.number;
-        let returns = to.is_none() && home.place.is_some();
+        let was_elsewhere = home.place.is_some();
         if to.is_none() {
             self.takes_over(now, index);
-        }
-        if returns {
-            self.announce(index, EventKind::Established { fresh: true });
+            if was_elsewhere {
+                self.announce(index, EventKind::Established { fresh: true });
+            }
         }
         let Some(home) = self.home(index) else { return };
         if let Some(moving) = &mut home.moving {

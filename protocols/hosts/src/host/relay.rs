@@ -109,9 +109,7 @@ impl Host {
             }
             (Role::Gateway, RelayHeader::Own) => {
                 let home = self.home_of(from)?;
-                if self.guest(from)?.relayed.replace(now).is_none() {
-                    self.announce(from, EventKind::Established { fresh: true });
-                }
+                self.change_guest(from, |guest| guest.relayed = Some(now));
                 Some(Course::GoesOn(home, RelayHeader::Of(self.key_of(from))))
             }
             (Role::Gateway, RelayHeader::Of(mobile)) if is_gateway => {

@@ -94,10 +94,8 @@ impl Host {
                 self.announce(index, kind);
             }
         }
-        if let session::Event::Left { .. } | session::Event::Expired { .. } = event
-            && let Some(guest) = self.guest(index)
-        {
-            guest.relayed = None;
+        if let session::Event::Left { .. } | session::Event::Expired { .. } = event {
+            self.change_guest(index, |guest| guest.relayed = None);
         }
         self.link(now, index);
         if let session::Event::Established { .. } = event {

@@ -47,10 +47,7 @@ impl Host {
                 self.guest_attaches(now, index, step, proof, &home);
             }
             (Role::Gateway, Member::Guest(_), SiteMessage::Parted) => {
-                let relayed = self.guest(index).and_then(|guest| guest.relayed.take());
-                if relayed.is_some() {
-                    self.announce(index, EventKind::Left);
-                }
+                self.change_guest(index, |guest| guest.relayed = None);
             }
             (Role::Gateway, Member::Gateway, SiteMessage::Portion(portion)) => {
                 self.is_told(now, index, portion);

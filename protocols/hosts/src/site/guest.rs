@@ -73,6 +73,11 @@ impl Guest {
         self.relayed.is_some_and(|at| now.since(at) < RELAYED)
     }
 
+    /// Returns true if this gateway serves it or relays for it, whether it sends now or not.
+    pub(crate) fn is_carried(&self) -> bool {
+        self.service.is_here || self.relayed.is_some()
+    }
+
     /// Begins the service of a guest anew, as its home knows nothing of it any more; returns its attachment.
     pub(crate) fn begin_anew(&mut self) -> Option<(Step, Proof)> {
         let is_here = self.service.is_here && self.yielding.is_none();

@@ -271,6 +271,27 @@ fn moves_become_rare_where_the_better_gateway_changes_all_the_time() {
     is_whole(&mut site);
 }
 
+/// A gateway that serves a mobile host, or relays for it, logs once that it has come, and once that it has left.
+#[test]
+fn a_gateway_logs_once_who_comes_and_who_leaves() {
+    for millis in [0, 20] {
+        let mut site = Roaming::new(Setting {
+            wire: Duration::from_millis(millis),
+            ..Setting::default()
+        });
+        site.run(SECOND * 3, false);
+        for to in [3, HOME] {
+            let before = site.events.len();
+            site.move_to(to);
+            site.run(SECOND * 3, false);
+            let of_third = site.events[before..].iter().filter(|event| event.1 == 3);
+            let logged: Vec<_> = of_third.map(|(_, _, kind)| kind.name()).collect();
+            let expected = if to == 3 { "established" } else { "left" };
+            assert_eq!(logged, [expected], "{millis} ms, to {}", NAMES[to]);
+        }
+    }
+}
+
 /// Gateways log who comes to be served, and not who only compares.
 #[test]
 fn a_comparison_is_no_news_for_the_other_gateway() {
