@@ -22,6 +22,14 @@ fn chunks(bytes: &[u8]) -> Vec<Chunk<'_>> {
         .collect()
 }
 
+const DOCUMENT: &str = include_str!("../../../../docs/hop-frame.md");
+
+/// Returns the bytes of the document's line that begins with `name`.
+fn vector(name: &str) -> Vec<u8> {
+    let line = DOCUMENT.lines().find_map(|line| line.strip_prefix(name));
+    hex(line.and_then(|rest| rest.split('`').next()).expect(name))
+}
+
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(|b| *b != b' ').collect();
     let digit = |b: &u8| char::from(*b).to_digit(16).expect("a digit") as u8;
@@ -33,7 +41,6 @@ fn hex(text: &str) -> Vec<u8> {
 
 #[test]
 fn the_documents_vectors_hold() {
-    let document = include_str!("../../../../docs/hop-frame.md");
     let mut frames: [FrameWriter; 10] = std::array::from_fn(|index| match index {
         7 => FrameWriter::new(PacketBuffer::with_room(64, 32), 8, 12),
         _ => writer(index as u64 + 1),
@@ -62,7 +69,7 @@ fn the_documents_vectors_hold() {
     frames[7].probe();
     frames[7].pad();
     frames[8].probe_after_long();
-    let vectors: Vec<Vec<u8>> = document
+    let vectors: Vec<Vec<u8>> = DOCUMENT
         .lines()
         .filter_map(|line| line.strip_prefix("| number ")?.split('`').nth(1).map(hex))
         .collect();
@@ -75,7 +82,6 @@ fn the_documents_vectors_hold() {
 
 #[test]
 fn the_documents_vectors_of_claims_hold() {
-    let document = include_str!("../../../../docs/hop-frame.md");
     let key: [u8; 32] = std::array::from_fn(|place| place as u8);
     for (name, message) in [
         ("| claim | `", ClaimMessage::Claim(key)),
@@ -93,8 +99,7 @@ fn the_documents_vectors_of_claims_hold() {
             ClaimMessage::Refused(ClaimRefusal::Failed),
         ),
     ] {
-        let line = document.lines().find_map(|line| line.strip_prefix(name));
-        let bytes = hex(line.and_then(|rest| rest.split('`').next()).expect(name));
+        let bytes = vector(name);
         assert_eq!(message.encode(), bytes);
         assert_eq!(ClaimMessage::parse(&bytes), Some(message));
         assert!(Frame::parse(&bytes).is_err(), "no frame has version 0");
@@ -106,11 +111,9 @@ fn the_documents_vectors_of_claims_hold() {
 
 #[test]
 fn the_documents_vectors_of_notices_hold() {
-    let document = include_str!("../../../../docs/hop-frame.md");
     for source in ["10.9.8.7", "fd00::7"] {
         let name = format!("| foreign source {source} | `");
-        let line = document.lines().find_map(|line| line.strip_prefix(&name));
-        let bytes = hex(line.and_then(|rest| rest.split('`').next()).expect(&name));
+        let bytes = vector(&name);
         let source = source.parse().expect("an address");
         assert_eq!(NoticeMessage::foreign_source(source), bytes);
         let told = NoticeMessage::ForeignSource(source);
@@ -128,14 +131,12 @@ fn the_documents_vectors_of_notices_hold() {
 
 #[test]
 fn the_documents_vectors_of_relayed_datagrams_hold() {
-    let document = include_str!("../../../../docs/hop-frame.md");
     let label = std::array::from_fn(|index| index as u8);
     for (name, header) in [
         ("| relayed | `", RelayHeader::Own),
         ("| relayed, labelled | `", RelayHeader::Of(label)),
     ] {
-        let line = document.lines().find_map(|line| line.strip_prefix(name));
-        let bytes = hex(line.and_then(|rest| rest.split('`').next()).expect(name));
+        let bytes = vector(name);
         let (head, datagram) = bytes.split_at(header.length());
         assert_eq!(datagram, [4, 0xab]);
         let mut written = vec![0; header.length()];
@@ -151,14 +152,12 @@ fn the_documents_vectors_of_relayed_datagrams_hold() {
 
 #[test]
 fn the_documents_vectors_of_path_messages_hold() {
-    let document = include_str!("../../../../docs/hop-frame.md");
     let bits = 0x0001_0203_0405_0607;
     for (name, message) in [
         ("| challenge | `", PathMessage::Challenge(bits)),
         ("| answer | `", PathMessage::Answer(bits)),
     ] {
-        let line = document.lines().find_map(|line| line.strip_prefix(name));
-        let bytes = hex(line.and_then(|rest| rest.split('`').next()).expect(name));
+        let bytes = vector(name);
         assert_eq!(message.encode().to_vec(), bytes);
         assert_eq!(PathMessage::parse(&bytes), Some(message));
         assert!(Frame::parse(&bytes).is_err(), "no frame has version 0");
@@ -169,14 +168,12 @@ fn the_documents_vectors_of_path_messages_hold() {
 
 #[test]
 fn the_documents_vectors_of_measurements_hold() {
-    let document = include_str!("../../../../docs/hop-frame.md");
     let bits = 0x0001_0203_0405_0607;
     for (name, message) in [
         ("| probe of a round trip | `", MeasureMessage::Probe(bits)),
         ("| echo | `", MeasureMessage::Echo(bits)),
     ] {
-        let line = document.lines().find_map(|line| line.strip_prefix(name));
-        let bytes = hex(line.and_then(|rest| rest.split('`').next()).expect(name));
+        let bytes = vector(name);
         assert_eq!(message.encode().to_vec(), bytes);
         assert_eq!(MeasureMessage::parse(&bytes), Some(message));
         assert!(Frame::parse(&bytes).is_err(), "no frame has version 0");
@@ -192,13 +189,11 @@ fn the_documents_vectors_of_measurements_hold() {
 
 #[test]
 fn the_documents_vectors_of_binding_messages_hold() {
-    let document = include_str!("../../../../docs/hop-frame.md");
     for (name, message) in [
         ("| question | `", BindingMessage::Question(25)),
         ("| later answer | `", BindingMessage::Answer(25)),
     ] {
-        let line = document.lines().find_map(|line| line.strip_prefix(name));
-        let bytes = hex(line.and_then(|rest| rest.split('`').next()).expect(name));
+        let bytes = vector(name);
         assert_eq!(message.encode().to_vec(), bytes);
         assert_eq!(BindingMessage::parse(&bytes), Some(message));
         assert!(Frame::parse(&bytes).is_err(), "no frame has version 0");
@@ -209,7 +204,6 @@ fn the_documents_vectors_of_binding_messages_hold() {
 
 #[test]
 fn the_documents_vectors_of_resolver_messages_hold() {
-    let document = include_str!("../../../../docs/hop-frame.md");
     let servers = ["10.73.0.1", "fd73::1"].map(|server| server.parse().unwrap());
     let offer = Resolvers::new(servers.into(), vec!["example.org".into()]).unwrap();
     for (name, message) in [
@@ -220,8 +214,7 @@ fn the_documents_vectors_of_resolver_messages_hold() {
         ),
         ("| resolvers | `", ResolverMessage::Answer(offer)),
     ] {
-        let line = document.lines().find_map(|line| line.strip_prefix(name));
-        let bytes = hex(line.and_then(|rest| rest.split('`').next()).expect(name));
+        let bytes = vector(name);
         assert_eq!(message.encode(), bytes);
         assert_eq!(ResolverMessage::parse(&bytes), Some(message));
         assert!(Frame::parse(&bytes).is_err(), "no frame has version 0");
