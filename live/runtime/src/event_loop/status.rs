@@ -7,7 +7,7 @@ use edges::tun::{DeviceCounters, PacketDevice};
 use hosts::Input;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use split::SplitStatus;
 use units::{Bytes, Instant};
 
@@ -88,28 +88,22 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         match query {
             Query::Move { to } => {
                 *order = self.host.gateway_named(to).map(Input::MoveTo);
-                serde_json::to_string(&match order {
-                    Some(_) => json!({ "moving": true }),
-                    None => json!({ "error": format!("this host knows no gateway '{to}'") }),
-                })
+                let error = format!("this host knows no gateway '{to}'");
+                serde_json::to_string(&answer(order.as_ref(), json!({ "moving": true }), &error))
             }
             Query::Compare => {
-                let compares = self.host.compares_gateways();
-                *order = compares.then_some(Input::Compare);
-                serde_json::to_string(&if compares {
-                    json!({ "comparing": true })
-                } else {
-                    json!({ "error": "this is no mobile host with several gateways, or it has `stay = true`" })
-                })
+                *order = self.host.compares_gateways().then_some(Input::Compare);
+                let error = "this is no mobile host with several gateways, or it has `stay = true`";
+                serde_json::to_string(&answer(order.as_ref(), json!({ "comparing": true }), error))
             }
             Query::Drain { begins } => {
-                let is_drainable = self.host.is_drainable();
-                *order = is_drainable.then_some(Input::Drain(*begins));
-                serde_json::to_string(&if is_drainable {
-                    json!({ "draining": begins })
-                } else {
-                    json!({ "error": "this host is no gateway of a site with several" })
-                })
+                *order = self.host.is_drainable().then_some(Input::Drain(*begins));
+                let error = "this host is no gateway of a site with several";
+                serde_json::to_string(&answer(
+                    order.as_ref(),
+                    json!({ "draining": begins }),
+                    error,
+                ))
             }
             Query::Status { from } => serde_json::to_string(&self.status(now, *from)),
             Query::Summary { from } => serde_json::to_string(&Summary {
@@ -152,5 +146,13 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             split: self.host.split_status(),
             names: self.names(),
         }
+    }
+}
+
+/// Returns the answer to a query that orders something: `done` if the host can do it, or else the error.
+fn answer(order: Option<&Input>, done: Value, error: &str) -> Value {
+    match order {
+        Some(_) => done,
+        None => json!({ "error": error }),
     }
 }
