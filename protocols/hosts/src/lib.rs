@@ -135,8 +135,8 @@ pub enum Input {
     NextKey(Box<OwnKeys>),
     /// This host, a mobile one, is to be served by the gateway of its site with this key.
     MoveTo(PublicKey),
-    /// This host, a mobile one, is to compare the gateways of its site from now on, also if it was moved by
-    /// [`Input::MoveTo`]; it does not compare them after that while the gateway serves.
+    /// This host, a mobile one, is to compare the gateways of its site again, which it does not while one serves that
+    /// was chosen by [`Input::MoveTo`].
     Compare,
     /// This host, a gateway of a site, is to be left by its mobile hosts, for others of the site; or, if this is false,
     /// no more.

@@ -6,16 +6,14 @@ use wire::address::HopAddress;
 
 use super::Host;
 use crate::site::{
-    Attachment, Cause, SiteMessage, Step, Trial, Watch, WatchStep, proven_attachment,
+    Attachment, Cause, Member, SiteMessage, Step, Trial, Watch, WatchStep, is_avoided,
+    proven_attachment,
 };
 use crate::{EventKind, Role};
 
 impl Host {
-    /// Begins to move to another gateway of the site. Does nothing if it serves this host already, or is none.
-    pub(super) fn move_to(&mut self, now: Instant, gateway: &PublicKey, cause: Cause) {
-        let Some(to) = self.index_with(gateway) else {
-            return;
-        };
+    /// Begins to move to another gateway of the site. Does nothing if it serves this host already.
+    pub(super) fn move_to(&mut self, now: Instant, to: usize, cause: Cause) {
         // Without the gateway that served it and without a home, it begins with the next one that is added.
         let is_lone = self.peers.get(self.mobile.gateway).is_none();
         let is_attached = self.attached_to() == to || self.mobile.attachment.is_some();
@@ -54,7 +52,7 @@ impl Host {
             }
             (Some(WatchStep::Move), _) if self.mobile.attachment.is_none() => {
                 if let Some(next) = self.next_gateway(now, Cause::Silence) {
-                    self.move_to(now, &next, Cause::Silence);
+                    self.move_to(now, next, Cause::Silence);
                 }
             }
             _ => {}
@@ -75,11 +73,25 @@ impl Host {
         }
     }
 
-    /// Returns the gateway to try after the last one.
-    pub(super) fn next_gateway(&mut self, now: Instant, cause: Cause) -> Option<PublicKey> {
-        let index = self.other_gateways(now, cause).next()?;
+    /// Returns the gateway to try or to compare after the last one. Those that are drained come last, and only if the
+    /// present one is silent.
+    pub(super) fn next_gateway(&mut self, now: Instant, cause: Cause) -> Option<usize> {
+        let present = self.attached_to();
+        let gateways = self.peers.iter().filter(|(index, peer)| {
+            *index != present && matches!(peer.site.member, Member::Gateway)
+        });
+        let ranked = gateways.map(|(index, peer)| (is_avoided(peer.site.drained, now), index));
+        let mut all: Vec<_> = ranked
+            .filter(|(is_last, _)| !is_last || cause == Cause::Silence)
+            .collect();
+        all.sort_unstable();
+        let last = all
+            .iter()
+            .position(|(_, index)| *index == self.mobile.comparisons.last);
+        let next = last.map_or(0, |last| (last + 1) % all.len());
+        let (_, index) = *all.get(next)?;
         self.mobile.comparisons.last = index;
-        Some(self.peers[index].settings.public)
+        Some(index)
     }
 
     fn begin_attachment(&mut self, now: Instant, to: usize, cause: Cause) {
@@ -172,12 +184,12 @@ impl Host {
 
     /// Ends a move from or to a gateway that is removed.
     pub(super) fn end_moves_of(&mut self, now: Instant, index: usize) {
-        let next = self.mobile.attachment.as_ref().map(|next| next.to);
-        let is_in_use = index == self.mobile.gateway || index == self.attached_to();
-        if is_in_use || self.mobile.comparisons.with() == Some(index) {
+        let next = self.mobile.moves_to();
+        let is_present = [self.mobile.gateway, self.attached_to()].contains(&index);
+        if is_present || self.mobile.comparisons.with() == Some(index) {
             self.end_comparison(now);
         }
-        if is_in_use {
+        if is_present {
             self.mobile.comparisons.release();
         }
         if self.mobile.gateway == index {

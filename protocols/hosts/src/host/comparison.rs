@@ -6,7 +6,7 @@ use wire::address::HopAddress;
 use wire::hop::MeasureMessage;
 
 use super::Host;
-use crate::site::{Cause, CompareStep, Member, SiteMessage, is_avoided};
+use crate::site::{Cause, CompareStep, Member, SiteMessage};
 use crate::{EventKind, Role};
 
 impl Host {
@@ -14,11 +14,8 @@ impl Host {
     pub(super) fn compare_due(&mut self, now: Instant) {
         let peer = self.peers.get(self.mobile.gateway);
         let measured = peer.and_then(|peer| peer.association.measured().0);
-        let step = self
-            .mobile
-            .comparisons
-            .step(now, measured.unwrap_or_default());
-        match step {
+        let round_trip = measured.unwrap_or_default();
+        match self.mobile.comparisons.step(now, round_trip) {
             Some(CompareStep::Choose) => self.begin_comparison(now),
             Some(CompareStep::Probe(bits, other_first)) => self.probe(now, bits, other_first),
             Some(CompareStep::Better) => self.move_to_better(now),
@@ -30,8 +27,8 @@ impl Host {
     /// Compares the gateway to which this mobile host is attached with the next one.
     fn begin_comparison(&mut self, now: Instant) {
         let is_moving = self.mobile.attachment.is_some();
-        let next = self.other_gateways(now, Cause::Better).next();
-        let Some(with) = next.filter(|_| !is_moving) else {
+        let next = (!is_moving).then(|| self.next_gateway(now, Cause::Better));
+        let Some(with) = next.flatten() else {
             self.mobile.comparisons.end(now);
             return;
         };
@@ -81,32 +78,23 @@ impl Host {
                 probes: other.probes,
             },
         );
-        let key = self.peers[with].settings.public;
-        self.move_to(now, &key, Cause::Better);
+        self.move_to(now, with, Cause::Better);
     }
 
     /// Ends the present comparison, if there is one: the other gateway has no part in this mobile host's traffic.
     pub(super) fn end_comparison(&mut self, now: Instant) {
-        let ended = self.mobile.comparisons.end(now);
-        let is_unused = |with: &usize| {
-            let moves_to = self.mobile.attachment.as_ref().map(|next| next.to);
-            let in_use = [
-                Some(self.mobile.gateway),
-                Some(self.attached_to()),
-                moves_to,
-            ];
-            self.peers.get(*with).is_some() && !in_use.contains(&Some(*with))
-        };
-        if let Some(with) = ended.map(|(with, _)| with).filter(is_unused) {
+        let is_unused =
+            |with: &usize| self.is_only_compared(*with) && self.peers.get(*with).is_some();
+        let unused = self.mobile.comparisons.with().filter(is_unused);
+        self.mobile.comparisons.end(now);
+        if let Some(with) = unused {
             self.leave_gateway(now, with);
         }
     }
 
     /// Returns true if a peer is a gateway with which this mobile host has keys only to compare it.
     pub(super) fn is_only_compared(&self, index: usize) -> bool {
-        let moves_to = self.mobile.attachment.as_ref().map(|next| next.to);
-        let is_in_use = index == self.mobile.gateway || moves_to == Some(index);
-        self.mobile.comparisons.with() == Some(index) && !is_in_use
+        self.mobile.comparisons.with() == Some(index) && !self.is_in_use(index)
     }
 
     /// Returns true if an event of the session with a peer is no news, as this hop does not carry the peer's traffic:
@@ -120,19 +108,18 @@ impl Host {
             && match (self.role, &self.peers[index].site.member) {
                 (Role::Mobile, _) => self.is_only_compared(index),
                 (Role::Gateway, Member::Home(home)) => home.place.is_some(),
-                (Role::Gateway, Member::Guest(guest)) => {
-                    !guest.service.is_here && guest.relayed.is_none()
-                }
+                (Role::Gateway, Member::Guest(guest)) => !guest.is_carried(),
                 (Role::Gateway, Member::Gateway) => false,
             }
     }
 
     /// Moves to a gateway that the user has named, and compares no more while that serves.
     pub(super) fn move_as_asked(&mut self, now: Instant, gateway: &PublicKey) {
-        self.move_to(now, gateway, Cause::Asked);
-        let moves_to = self.mobile.attachment.as_ref().map(|next| next.to);
-        let next = moves_to.unwrap_or(self.attached_to());
-        if self.index_with(gateway) == Some(next) {
+        let Some(to) = self.index_with(gateway) else {
+            return;
+        };
+        self.move_to(now, to, Cause::Asked);
+        if self.mobile.moves_to().unwrap_or(self.attached_to()) == to {
             self.end_comparison(now);
             self.mobile.comparisons.hold();
         }
@@ -188,28 +175,5 @@ impl Host {
         if let Some(at) = self.peers[index].endpoint {
             self.send_message(now, index, at, &MeasureMessage::Echo(bits).encode());
         }
-    }
-
-    /// Returns the gateways to which this mobile host is not attached, in turn after the one that was compared or
-    /// tried last. Those that are drained come last, and only if the present one is silent.
-    pub(super) fn other_gateways(
-        &self,
-        now: Instant,
-        cause: Cause,
-    ) -> impl Iterator<Item = usize> + use<> {
-        let present = self.attached_to();
-        let gateways = self.peers.iter().filter(|(index, peer)| {
-            *index != present && matches!(peer.site.member, Member::Gateway)
-        });
-        let ranked = gateways.map(|(index, peer)| (is_avoided(peer.site.drained, now), index));
-        let mut all: Vec<_> = ranked
-            .filter(|(is_last, _)| !is_last || cause == Cause::Silence)
-            .collect();
-        all.sort_unstable();
-        let last = self.mobile.comparisons.last;
-        let past = all.iter().position(|(_, index)| *index == last);
-        let first = past.map_or(0, |past| (past + 1) % all.len());
-        all.rotate_left(first);
-        all.into_iter().map(|(_, index)| index)
     }
 }

@@ -255,10 +255,9 @@ impl Host {
     }
 
     /// Returns true if a gateway serves this mobile host, or is asked to: it stays as it is until that has moved.
-    fn is_in_use(&self, index: usize) -> bool {
-        let asked = self.mobile.attachment.as_ref();
+    pub(super) fn is_in_use(&self, index: usize) -> bool {
         let is_present = [self.mobile.gateway, self.attached_to()].contains(&index);
-        let is_it = is_present || asked.is_some_and(|asked| asked.to == index);
+        let is_it = is_present || self.mobile.moves_to() == Some(index);
         self.role == Role::Mobile && is_it
     }
 

@@ -61,7 +61,7 @@ impl Host {
         if is_served && let Some(next) = self.next_gateway(now, Cause::Asked) {
             self.announce(index, EventKind::Drained);
             self.mobile.comparisons.release();
-            self.move_to(now, &next, Cause::Asked);
+            self.move_to(now, next, Cause::Asked);
         }
     }
 }

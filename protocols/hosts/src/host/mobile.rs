@@ -44,6 +44,11 @@ impl MobileSide {
         self.gateway == index && asked.is_none()
     }
 
+    /// Returns the index of the gateway to which this host is about to move.
+    pub(crate) fn moves_to(&self) -> Option<usize> {
+        self.attachment.as_ref().map(|next| next.to)
+    }
+
     /// Returns the time of the next action.
     pub(crate) fn due(&self) -> Option<Instant> {
         let keepalive = self.keepalive.as_ref().and_then(Keepalive::due);

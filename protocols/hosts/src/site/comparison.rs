@@ -17,8 +17,8 @@ const WAIT: Duration = Duration::from_secs(1);
 const WAIT_MOST: Duration = Duration::from_secs(5);
 /// Time between two rounds with the same gateway.
 const REST: Duration = Duration::from_secs(2);
-/// Most rounds with the same gateway.
-const ROUNDS: u32 = 40;
+/// Most pairs with the same gateway.
+const PAIRS_MOST: u32 = 40 * PAIRS as u32;
 /// Time in which there must be keys with the other gateway.
 const KEYS: Duration = Duration::from_secs(5);
 
@@ -88,6 +88,14 @@ struct Pair {
 }
 
 impl Pair {
+    fn new(sent: Instant) -> Self {
+        Self {
+            sent,
+            round_trips: [None; 2],
+            waited: Duration::ZERO,
+        }
+    }
+
     fn worth(&self) -> i32 {
         let wins = |one: Duration, other: Duration| one + one / 4 + MARGIN < other;
         match self.round_trips {
@@ -105,11 +113,9 @@ impl Pair {
 #[derive(Debug)]
 struct Comparison {
     with: usize,
-    number: u32,
     has_keys: bool,
     /// The pairs of this round.
     pairs: Vec<Pair>,
-    rounds: u32,
     sum: i32,
     tallies: [Tally; 2],
 }
@@ -131,7 +137,8 @@ pub(crate) struct Comparisons {
     first_pause: Duration,
     /// Time of the last move that a comparison caused.
     moved: Option<Instant>,
-    number: u32,
+    /// Number of the next pair, of all comparisons.
+    number: u64,
     current: Option<Comparison>,
     /// Index of the gateway that was compared last, or tried because another one was silent.
     pub(crate) last: usize,
@@ -198,7 +205,7 @@ impl Comparisons {
     pub(crate) fn begin_now(&mut self, now: Instant) {
         self.release();
         self.hasten(now);
-        self.next = self.next.min(now);
+        self.next = now;
     }
 
     /// Records a move with this cause, or one to a better gateway that has failed.
@@ -232,15 +239,11 @@ impl Comparisons {
 
     /// Begins a comparison with a gateway with which there are keys already, or not.
     pub(crate) fn begin(&mut self, now: Instant, with: usize, has_keys: bool) {
-        self.last = with;
-        self.number = self.number.wrapping_add(1);
         self.due = Some(if has_keys { now } else { now + KEYS });
         self.current = Some(Comparison {
             with,
-            number: self.number,
             has_keys,
             pairs: Vec::new(),
-            rounds: 0,
             sum: 0,
             tallies: [Tally::default(); 2],
         });
@@ -271,11 +274,9 @@ impl Comparisons {
         let Some(current) = &mut self.current else {
             return;
         };
-        let is_of_round = bits >> 32 == u64::from(current.number);
-        let before = current.rounds as usize * PAIRS;
-        let place = (bits as u32 as usize).checked_sub(before);
-        let pair = place.and_then(|place| current.pairs.get_mut(place));
-        if let Some(pair) = pair.filter(|_| is_of_round) {
+        let first = self.number - current.pairs.len() as u64;
+        let place = bits.checked_sub(first);
+        if let Some(pair) = place.and_then(|place| current.pairs.get_mut(place as usize)) {
             pair.round_trips[usize::from(is_other)].get_or_insert(now.since(pair.sent));
             pair.waited = pair.waited.max(waited);
         }
@@ -292,11 +293,15 @@ impl Comparisons {
         if !current.has_keys || (begins_round && !std::mem::take(&mut self.has_traffic)) {
             return Some(CompareStep::End);
         }
-        if let Some(probe) = current.probe(now) {
+        if current.pairs.len() < PAIRS {
+            current.pairs.push(Pair::new(now));
             let wait = (round_trip * WAIT_TRIPS).clamp(WAIT, WAIT_MOST);
             let is_last = current.pairs.len() == PAIRS;
             self.due = Some(now + if is_last { wait } else { SPACING });
-            return Some(probe);
+            let number = self.number;
+            self.number += 1;
+            // On a slow hop the second one of a pair waits for the first.
+            return Some(CompareStep::Probe(number, number.is_multiple_of(2)));
         }
         let step = current.judge();
         if step.is_none() {
@@ -307,24 +312,6 @@ impl Comparisons {
 }
 
 impl Comparison {
-    /// Returns the next probe of this round, if there is one.
-    fn probe(&mut self, now: Instant) -> Option<CompareStep> {
-        let place = self.pairs.len();
-        (place < PAIRS).then(|| {
-            self.pairs.push(Pair {
-                sent: now,
-                round_trips: [None; 2],
-                waited: Duration::ZERO,
-            });
-            let index = self.rounds as usize * PAIRS + place;
-            // On a slow hop the second one of a pair waits for the first.
-            CompareStep::Probe(
-                u64::from(self.number) << 32 | index as u64,
-                index.is_multiple_of(2),
-            )
-        })
-    }
-
     /// Ends a round; returns the result, if there is one already.
     fn judge(&mut self) -> Option<CompareStep> {
         let mut is_answered = false;
@@ -335,11 +322,10 @@ impl Comparison {
                 tally.count(round_trip);
             }
         }
-        self.rounds += 1;
         if self.sum >= BETTER {
             return Some(CompareStep::Better);
         }
-        let goes_on = is_answered && self.sum > HOPELESS && self.rounds < ROUNDS;
+        let goes_on = is_answered && self.sum > HOPELESS && self.tallies[0].probes < PAIRS_MOST;
         (!goes_on).then_some(CompareStep::End)
     }
 }
