@@ -120,6 +120,7 @@ fn config(role: Role, setting: u8, behaviour: u8) -> Config {
         peers: vec![peer],
         bearer_mtu: hosts::BearerMtu::up_to(1_500),
         mobile: hosts::MobileTerms::default(),
+        stands_in: false,
         shared_air: (is_gateway && behaviour & 16 != 0).then(Default::default),
         rate: (behaviour & 32 != 0).then(|| BitRate::from_megabits(20)),
         snoop_cache: Bytes::mebi(1),
@@ -329,7 +330,9 @@ impl Site {
                 self.host.handle_input(self.now, Input::Found { peer, at });
             }
             Output::Claim { .. } => panic!("it may not claim a key"),
-            Output::Resolvers(_) => panic!("it did not ask for a resolver"),
+            Output::Resolvers(_) | Output::Exits { .. } => {
+                panic!("it neither asks nor stands in")
+            }
             Output::Event(event) => note(&event.kind),
         }
     }

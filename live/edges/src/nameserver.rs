@@ -3,8 +3,13 @@
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
+use ipnet::IpNet;
+
 use crate::nft::{NftError, Purpose, Table, link_in_rule};
 
+/// Private networks (RFC 1918, RFC 4193), in a rule.
+const PRIVATE_IPV4: &str = "{ 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 }";
+const PRIVATE_IPV6: &str = "fc00::/7";
 /// What a question for DNS is, in a rule.
 pub(crate) const QUESTIONS: &str = "meta l4proto { tcp, udp } th dport 53";
 
@@ -17,6 +22,9 @@ pub struct NameServer {
     pub inner_link: String,
     /// Inner addresses, and the resolver to which questions to each go on.
     pub places: Vec<(IpAddr, IpAddr)>,
+    /// Inner addresses of other gateways' mobile hosts: what they ask at any private address, such as that of their own
+    /// gateway, goes on to the same resolvers.
+    pub guests: Vec<IpNet>,
 }
 
 impl NameServer {
@@ -50,6 +58,21 @@ impl NameServer {
             let _ = writeln!(
                 rules,
                 "    iifname \"{link}\" {family} daddr {at} {QUESTIONS} dnat {version} to {to}"
+            );
+        }
+        for guest in &self.guests {
+            let of_version = |(_, to): &&(IpAddr, IpAddr)| to.is_ipv4() == guest.addr().is_ipv4();
+            let Some((_, to)) = self.places.iter().find(of_version) else {
+                continue;
+            };
+            let (version, private) = match guest {
+                IpNet::V4(_) => ("ip", PRIVATE_IPV4),
+                IpNet::V6(_) => ("ip6", PRIVATE_IPV6),
+            };
+            let _ = writeln!(
+                rules,
+                "    iifname \"{link}\" {version} saddr {guest} {version} daddr {private} {QUESTIONS} \
+                 dnat {version} to {to}"
             );
         }
         Ok(format!(

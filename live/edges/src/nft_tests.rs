@@ -3,7 +3,7 @@ use ipnet::IpNet;
 
 use crate::diversion::{Diversion, Networks};
 use crate::forwarding::Forwarding;
-use crate::nameserver::NameServer;
+use crate::nameserver::{NameServer, QUESTIONS};
 use crate::nat::Masquerade;
 
 fn masquerade() -> Masquerade {
@@ -203,6 +203,7 @@ fn questions_at_inner_addresses_go_on_to_a_resolver_of_the_same_version() {
         instance: "field_1".into(),
         inner_link: "lasthop0".into(),
         places: vec![(own_v4, v4), (own_v6, v6), (own_v6, v4)],
+        guests: Vec::new(),
     };
     let expected = r#"table inet lasthop_field_1_names {}
 delete table inet lasthop_field_1_names
@@ -215,6 +216,26 @@ table inet lasthop_field_1_names {
 }
 "#;
     assert_eq!(names.ruleset().unwrap(), expected);
+}
+
+#[test]
+fn questions_of_guests_at_their_own_gateway_go_on_too() {
+    let names = NameServer {
+        instance: "field_1".into(),
+        inner_link: "lasthop0".into(),
+        places: vec![("10.7.0.1".parse().unwrap(), "192.0.2.53".parse().unwrap())],
+        guests: ["10.8.0.2/32", "fd08::2/128"]
+            .map(|network| network.parse().unwrap())
+            .into(),
+    };
+    let private = "{ 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 }";
+    let expected = format!(
+        "iifname \"lasthop0\" ip saddr 10.8.0.2/32 ip daddr {private} {QUESTIONS} dnat ip to 192.0.2.53\n"
+    );
+    let rules = names.ruleset().unwrap();
+    assert!(rules.contains(&expected), "{rules}");
+    // No resolver has its version.
+    assert!(!rules.contains("fd08::2"), "{rules}");
 }
 
 #[test]

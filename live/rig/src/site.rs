@@ -118,6 +118,18 @@ impl Site {
         Ok(Some(air))
     }
 
+    /// Gives a gateway that is not the home a way of its own to the fixed host, with translated addresses.
+    pub fn connect_outside(&self, gateway: usize) -> Result<(), Failure> {
+        let host = &self.gateways[gateway];
+        let [near, far] = [1, 2].map(|end| format!("10.2.{gateway}.{end}/24"));
+        let device = format!("outside{gateway}");
+        join([
+            End::new(host, &device, &near),
+            End::new(&self.fixed, &device, &far),
+        ])?;
+        route_by_link(host, &format!("{FIXED}/32"), &device)
+    }
+
     fn configure(&self, terms: &str) -> Result<(), Failure> {
         let key = |name| make_key(&self.program, &self.folder, name);
         let keys: Vec<_> = GATEWAYS.into_iter().map(key).collect::<Result<_, _>>()?;
@@ -126,7 +138,8 @@ impl Site {
             let mut text = common(name);
             let _ = write!(
                 text,
-                "nat = false\n[tun]\naddresses = [\"10.7{}.0.1/24\"]\n",
+                "nat = {}\n[tun]\naddresses = [\"10.7{}.0.1/24\"]\n",
+                own > 0,
                 own + 3
             );
             // The home knows all, and the others are told.

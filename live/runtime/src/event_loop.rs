@@ -27,8 +27,8 @@ use wire::capture::CaptureDirection;
 use wire::packet::PacketBuffer;
 
 use crate::capture::Tap;
+use crate::changes::Changes;
 use crate::control::Control;
-use crate::detour::Detour;
 use crate::finder::Finder;
 use crate::host::DrivenHost;
 use crate::moderation::Moderation;
@@ -139,7 +139,7 @@ struct Work {
     /// Sockets of split connections.
     sockets: Option<Sockets>,
     finder: Option<Finder>,
-    detour: Option<Detour>,
+    changes: Option<Changes>,
     names: Option<Names>,
     /// The capture, if there is one.
     tap: Option<Box<Tap>>,
@@ -150,7 +150,7 @@ impl Work {
         Self {
             sockets: ports.sockets.take(),
             finder: ports.finder.take(),
-            detour: ports.detour.take(),
+            changes: ports.changes.take(),
             names: ports.names.take(),
             outbox: Outbox::new(OUTBOX),
             counters: LoopCounters::default(),

@@ -1,12 +1,14 @@
 //! A helper process, which alone can configure the network once a daemon has dropped its privileges.
 //!
-//! It does five things only. It installs the diversion that it was started with. It leads new flows of a mobile host
-//! around the hop and across it again, by rules that it was started with. It reads the configuration again,
-//! which belongs to the operator, and adapts the system to it. It stores the key of a host that joins by an
-//! invitation, or the next key of the gateway. At the daemon's end, also if the daemon was killed, it takes back all
-//! changes to the system. Only a claim carries data, two public keys, so whoever controls a gateway's daemon can use
-//! open invitations, and whoever controls a mobile host's daemon can lead it to another gateway; they gain nothing
-//! else.
+//! It does six things only. It installs the diversion that it was started with. It leads new flows of a mobile host
+//! around the hop and across it again, by rules that it was started with. It has packets of other gateways' mobile
+//! hosts leave at a gateway, and those to them come in. It reads the configuration again, which belongs to the
+//! operator, and adapts the system to it. It stores the key of a host that joins by an invitation, or the next key of
+//! the gateway. At the daemon's end, also if the daemon was killed, it takes back all changes to the system.
+//!
+//! Claims and exits carry data. A claim has two public keys, so whoever controls a gateway's daemon can use open
+//! invitations, and whoever controls a mobile host's daemon can lead it to another gateway. An exit has inner
+//! addresses, which must be private ones that no other network of the host has. They gain nothing else.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -23,7 +25,7 @@ use edges::undo::{UndoError, UndoLog};
 use serde::{Deserialize, Serialize};
 use session::ParseKeyError;
 
-use crate::detour::Way;
+use crate::changes::{Change, Exit, Way};
 use crate::privileges;
 use crate::reloader::KeyClaim;
 
@@ -75,6 +77,12 @@ pub trait Reload {
     /// A message for the user. Nothing is stored then.
     fn claim(&mut self, claim: &KeyClaim) -> Result<Claimed, String>;
 
+    /// Has packets of other gateways' mobile hosts leave here, or no more.
+    ///
+    /// # Errors
+    /// A message for the user. The other changes are made.
+    fn lead_out(&mut self, undo: &mut UndoLog, exits: &[Exit]) -> Result<(), String>;
+
     /// Adapts the system to the configuration that was read last.
     ///
     /// # Errors
@@ -96,8 +104,6 @@ pub enum Claimed {
 #[serde(rename_all = "snake_case")]
 enum Request {
     Divert,
-    GoAround,
-    GoAcross,
     Read,
     /// The present public key of a mobile host, and the one that it claims.
     Claim {
@@ -105,6 +111,7 @@ enum Request {
         key: String,
     },
     Apply,
+    Change(Vec<Change>),
     Undo,
 }
 
@@ -153,16 +160,12 @@ impl Helper {
         self.ask(&Request::Divert).map(drop)
     }
 
-    /// Leads new flows by this way.
+    /// Makes changes of the ways of packets.
     ///
     /// # Errors
     /// The helper's error, or `WouldBlock` if it does not answer.
-    pub fn lead(&mut self, way: Way) -> io::Result<()> {
-        let request = match way {
-            Way::Around => Request::GoAround,
-            Way::Across => Request::GoAcross,
-        };
-        self.ask(&request).map(drop)
+    pub fn change(&mut self, changes: Vec<Change>) -> io::Result<()> {
+        self.ask(&Request::Change(changes)).map(drop)
     }
 
     /// Has the helper read the configuration again; returns the result of [`Reload::read`].
@@ -261,10 +264,9 @@ pub fn serve<R: Reload>(stream: UnixStream, reload: impl FnOnce(&Charge) -> R) -
         let request = line.ok().and_then(|line| serde_json::from_str(&line).ok());
         let result = match request {
             Some(Request::Divert) => done(charge.diversion.as_ref().map(Diversion::install)),
-            Some(Request::GoAround) => done(detour.map(|detour| detour.begin(&mut undo))),
-            Some(Request::GoAcross) => done(detour.map(|detour| detour.end(&mut undo))),
             Some(Request::Read) => reload.read().map(Some),
             Some(Request::Claim { of, key }) => claim(&mut reload, &of, &key),
+            Some(Request::Change(changes)) => make(changes, detour, &mut reload, &mut undo),
             Some(Request::Apply) => reload.apply(&mut undo).map(|()| None),
             Some(Request::Undo) | None => break,
         };
@@ -282,6 +284,30 @@ pub fn serve<R: Reload>(stream: UnixStream, reload: impl FnOnce(&Charge) -> R) -
 fn done<E: ToString>(change: Option<Result<(), E>>) -> Answer {
     let changed = change.transpose().map(|_| None);
     changed.map_err(|error| error.to_string())
+}
+
+/// Makes changes of the ways of packets.
+fn make(
+    changes: Vec<Change>,
+    detour: Option<&Detour>,
+    reload: &mut impl Reload,
+    undo: &mut UndoLog,
+) -> Answer {
+    let mut exits = Vec::new();
+    for change in changes {
+        match change {
+            Change::Way(Way::Around) => done(detour.map(|detour| detour.begin(undo)))?,
+            Change::Way(Way::Across) => done(detour.map(|detour| detour.end(undo)))?,
+            Change::Exit(exit) => {
+                exits.push(exit);
+                None
+            }
+        };
+    }
+    match exits.as_slice() {
+        [] => Ok(None),
+        exits => reload.lead_out(undo, exits).map(|()| None),
+    }
 }
 
 /// Stores a claimed key; the answer has a text if the invitation has expired.

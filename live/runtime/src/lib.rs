@@ -5,6 +5,7 @@
 //! are never reordered here.
 
 pub mod capture;
+mod changes;
 pub mod control;
 pub mod files;
 pub mod helper;
@@ -16,7 +17,6 @@ pub mod signals;
 pub mod sockets;
 pub mod supervisor;
 
-mod detour;
 mod event_loop;
 mod finder;
 mod host;
@@ -29,7 +29,7 @@ mod socket_file;
 
 use lock::lock;
 
-pub use detour::{Detour, Way};
+pub use changes::{Change, Changes, Exit, Way};
 pub use event_loop::{
     BearerStatus, DeviceStatus, EventLoop, LoopCounters, MEMORY_BESIDE, RuntimeError, Status,
     Stopped, Summary,

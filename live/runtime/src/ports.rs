@@ -3,8 +3,8 @@
 use edges::netlink::NetworkWatch;
 use edges::signals::Signals;
 
+use crate::changes::Changes;
 use crate::control::Control;
-use crate::detour::Detour;
 use crate::finder::Finder;
 use crate::reloader::Reloader;
 use crate::resolver::Names;
@@ -32,8 +32,8 @@ pub struct Ports<D, B> {
     pub supervisor: Option<Supervisor>,
     /// Search for the address of a peer.
     pub finder: Option<Finder>,
-    /// Turns of new flows around the hop, if it may be left.
-    pub detour: Option<Detour>,
+    /// Changes of the ways of packets: around the hop, if it may be left, or out of a gateway that stands in.
+    pub changes: Option<Changes>,
     /// The resolver of a mobile host.
     pub names: Option<Names>,
     /// Reloading of the configuration; without it SIGHUP ends the loop.
@@ -53,7 +53,7 @@ impl<D, B> Ports<D, B> {
             sockets: None,
             supervisor: None,
             finder: None,
-            detour: None,
+            changes: None,
             names: None,
             reloader: None,
         }

@@ -47,6 +47,9 @@ pub struct Config {
     pub split: Option<split::Config>,
     /// What a mobile host does by itself; a gateway does none of it.
     pub mobile: MobileTerms,
+    /// True if this host, a gateway, stands in for the homes of its guests while these are silent: it has to translate
+    /// addresses, so that replies come here.
+    pub stands_in: bool,
 }
 
 /// What a mobile host does by itself.

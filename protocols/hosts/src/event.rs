@@ -15,6 +15,9 @@ use crate::{AdmitError, Trouble};
 const KEY_SHARED: &str = "another host uses its key, or this host's, or one of them runs from an old snapshot; each \
                           takes the hop from the other: give each host a key of its own";
 
+const STREAMS_REFUSED: &str = "it does not take streams by MTCP (its version does not know them, or it has no `nft`); \
+                               TCP is split with the kernel's on the hop, or by \"auto\" repaired there";
+
 /// An event of a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
@@ -111,6 +114,10 @@ pub enum EventKind {
     },
     /// The peer, the gateway that serves this mobile host, is about to end: another one is asked to serve it.
     Drained,
+    /// The peer, the home of mobile hosts that this gateway serves, is silent: new connections of theirs leave here.
+    StandsIn,
+    /// The peer, a home that was silent, answers: new connections of its mobile hosts leave there again.
+    HomeAnswers,
     /// The peer, a gateway of the site, has claimed a mobile host that has not asked it to serve. This is announced
     /// once.
     ClaimedWithoutProof {
@@ -197,6 +204,8 @@ impl EventKind {
             Self::NotAttached => "not-attached",
             Self::Better { .. } => "better",
             Self::Drained => "drained",
+            Self::StandsIn => "stands-in",
+            Self::HomeAnswers => "home-answers",
             Self::ClaimedWithoutProof { .. } => "claimed-without-proof",
             Self::Moved { .. } => "moved",
             Self::FellBack { .. } => "fell-back",
@@ -238,6 +247,8 @@ impl EventKind {
             | Self::NotAttached
             | Self::Better { .. }
             | Self::Drained
+            | Self::StandsIn
+            | Self::HomeAnswers
             | Self::ClaimedWithoutProof { .. }
             | Self::Moved { .. }
             | Self::FellBack { .. }
@@ -292,6 +303,8 @@ impl fmt::Display for Event {
             | EventKind::NotAttached
             | EventKind::Better { .. }
             | EventKind::Drained
+            | EventKind::StandsIn
+            | EventKind::HomeAnswers
             | EventKind::ClaimedWithoutProof { .. } => formatter.write_str(&of_site(&self.kind)),
             EventKind::Moved { to } => write!(formatter, "moved to {to}"),
             EventKind::FellBack { to, silent } => formatter.write_str(&fell_back(*to, *silent)),
@@ -312,11 +325,7 @@ impl fmt::Display for Event {
                 formatter,
                 "reached again; new flows cross the hop, after {lasted} around it"
             ),
-            EventKind::StreamsRefused => write!(
-                formatter,
-                "it does not take streams by MTCP (its version does not know them, or it has no `nft`); \
-                 TCP is split with the kernel's on the hop, or by \"auto\" repaired there"
-            ),
+            EventKind::StreamsRefused => write!(formatter, "{STREAMS_REFUSED}"),
             EventKind::TcpRefused { chosen } => {
                 let chosen = chosen.name();
                 write!(
@@ -349,6 +358,12 @@ fn of_site(kind: &EventKind) -> String {
             )
         }
         EventKind::Drained => "is about to end, and asks this host to leave".into(),
+        EventKind::StandsIn => {
+            "does not answer: new connections of its mobile hosts that are here leave here".into()
+        }
+        EventKind::HomeAnswers => {
+            "answers again: new connections of its mobile hosts that are here leave there".into()
+        }
         EventKind::ClaimedWithoutProof { mobile } => format!(
             "it claimed to serve '{mobile}', which has not asked it to, and was refused; no gateway of ours does that, \
              so check who runs it"

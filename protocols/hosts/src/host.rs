@@ -23,6 +23,7 @@ mod send;
 mod sessions;
 mod sharing;
 mod site;
+mod stand_in;
 mod streams;
 mod troubles;
 mod validation;
@@ -155,6 +156,7 @@ impl Host {
                 ..MobileSide::default()
             },
         };
+        host.peers.homes.stands_in = config.stands_in;
         for peer in config.peers {
             let name = peer.name.clone();
             let failed = |cause| HostError::Peer { name, cause };

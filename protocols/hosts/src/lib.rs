@@ -45,6 +45,8 @@ pub use joining::{Joining, JoiningInput, JoiningOutput};
 pub use pathmtu::Config as BearerMtu;
 pub use places::{PlaceState, PlaceStatus};
 pub use presence::Registration;
+use std::net::IpAddr;
+
 use redirector::Chunks;
 pub use resolver::ResolverTerms;
 use session::PublicKey;
@@ -209,6 +211,14 @@ pub enum Output {
     },
     /// What the gateway offers as the resolver of the hop, if that is new; without servers it offers none.
     Resolvers(Resolvers),
+    /// Packets of a guest leave at this gateway, or do so no more: the driver has those to these inner addresses come
+    /// here, too.
+    Exits {
+        /// Each is an address and a prefix length in bits.
+        prefixes: Vec<(IpAddr, u8)>,
+        /// False if they do so no more.
+        begins: bool,
+    },
     /// An event for the log.
     Event(Event),
 }

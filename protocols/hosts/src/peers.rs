@@ -6,7 +6,7 @@ use std::ops::{Index, IndexMut};
 use session::PeerId;
 
 use crate::peer::Peer;
-use crate::site::{Directories, SitePart};
+use crate::site::{Directories, Homes, SitePart};
 
 /// Peers by the number of their session. A number never belongs to another peer, so what is late concerns nobody.
 #[derive(Debug, Default)]
@@ -16,6 +16,8 @@ pub(crate) struct Peers {
     are_of_site: bool,
     /// What this host tells of them.
     pub(crate) directories: Directories,
+    /// The homes of mobile hosts that this gateway serves as guests.
+    pub(crate) homes: Homes,
 }
 
 impl Peers {

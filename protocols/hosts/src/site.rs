@@ -12,6 +12,7 @@ mod guest;
 mod home;
 mod message;
 mod parts;
+mod stand_in;
 mod watch;
 
 use machine::Deadlines;
@@ -30,6 +31,7 @@ pub(crate) use message::{
     Key, Proof, SiteMessage, Step, Yielded, proven_attachment, proven_number,
 };
 pub(crate) use parts::{Parts, split};
+pub(crate) use stand_in::{Exits, HomeStep, Homes};
 pub(crate) use watch::{Watch, WatchStep};
 
 /// Place of a peer in the site of this host.

@@ -274,7 +274,10 @@ impl World {
                 };
                 self.inbox.push_back((process, found));
             }
-            Output::Event(_) | Output::Claim { .. } | Output::Resolvers(_) => {}
+            Output::Event(_)
+            | Output::Claim { .. }
+            | Output::Resolvers(_)
+            | Output::Exits { .. } => {}
         }
     }
 

@@ -110,6 +110,8 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
             peers: peers.unwrap_or_default(),
             bearer_mtu,
             mobile: hosts::MobileTerms::default(),
+            // Replies come here only if they go to this host's address.
+            stands_in: config.nat,
             shared_air: config.air.sharing(),
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
@@ -254,6 +256,8 @@ pub(super) struct Wiring {
     own: Vec<IpNet>,
     /// Inner addresses of the mobile hosts.
     networks: Vec<IpNet>,
+    /// Those of other gateways' mobile hosts, whose packets leave here.
+    guests: Vec<IpNet>,
     forwarding: Forwarding,
     offer: Offer,
 }
@@ -268,6 +272,7 @@ impl Wiring {
             instance: config.nat.then(|| config.name.0.clone()),
             own: config.tun.own().collect(),
             networks,
+            guests: Vec::new(),
             forwarding: Forwarding {
                 instance: config.name.0.clone(),
                 inner_link: String::new(),
@@ -279,6 +284,12 @@ impl Wiring {
             },
             offer,
         }
+    }
+
+    /// Adds inner addresses of other gateways' mobile hosts, whose packets leave here.
+    pub(super) fn lead_out(&mut self, networks: &[IpNet]) {
+        self.networks.extend(networks);
+        self.guests = networks.into();
     }
 
     fn set_up(&mut self, undo: &mut UndoLog, link: &str) -> Result<(), UndoError> {
@@ -348,6 +359,7 @@ impl Wiring {
             instance: self.forwarding.instance.clone(),
             inner_link: link.into(),
             places: self.offer.places.clone(),
+            guests: self.guests.clone(),
         }
     }
 

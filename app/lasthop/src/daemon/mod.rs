@@ -28,7 +28,7 @@ use runtime::control::Control;
 use runtime::replay::{Draws, Recorder};
 use runtime::signals::{self, Announcer, Audience, Publisher};
 use runtime::supervisor::Supervisor;
-use runtime::{DrivenHost, EventLoop, Ports, RuntimeError, Stopped};
+use runtime::{Changes, DrivenHost, EventLoop, Ports, RuntimeError, Stopped};
 use session::Entropy;
 use wire::address::HopAddress;
 
@@ -145,7 +145,7 @@ impl Daemon {
         let here = bearer.local_address();
         let supervisor = supervisor()?;
         let sockets = vec![socket.clone(), socket.with_extension(signals::ENDING)];
-        let may_leave = mobile.detour.is_some();
+        let changes = mobile.detour.is_some() || self.host.stands_in;
         let duties = Duties {
             sockets,
             splitting: splitting.as_ref(),
@@ -166,7 +166,7 @@ impl Daemon {
             supervisor,
             sockets: splitting.map(start).transpose()?,
             finder: lookout::start(mobile.lookout, &link)?,
-            detour: may_leave.then(|| turner(keeper.clone())).transpose()?,
+            changes: changes.then(|| changer(keeper.clone())).transpose()?,
             names: names.map(names::Opened::start).transpose()?,
             reloader: Some(self.reload.start(keeper.clone())?),
             ..Ports::new(device, bearer)
@@ -302,11 +302,10 @@ impl Twin {
     }
 }
 
-/// Starts the thread that turns new flows around the hop and across it again.
-fn turner(keeper: Keeper) -> Result<runtime::Detour, Failure> {
-    runtime::Detour::start(move |way| keeper.lead(way)).map_err(|error| {
-        Failure::setting(format!("cannot start the thread of the detour: {error}"))
-    })
+/// Starts the thread that changes the ways of packets.
+fn changer(keeper: Keeper) -> Result<Changes, Failure> {
+    Changes::start(move |changes| keeper.change(changes))
+        .map_err(|error| Failure::setting(format!("cannot start the thread of changes: {error}")))
 }
 
 /// Opens the record of changes to the system, and undoes the changes that a dead process has left.

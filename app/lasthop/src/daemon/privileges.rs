@@ -13,7 +13,7 @@ use edges::undo::UndoLog;
 use runtime::helper::{self, Charge, Claimed, Helper};
 use runtime::privileges::{self, Remains, User};
 use runtime::sockets::Divert;
-use runtime::{KeyClaim, Way};
+use runtime::{Change, KeyClaim};
 use rustix::thread::CapabilitySet;
 
 use super::reload::Reading;
@@ -154,9 +154,9 @@ impl Keeper {
         Box::new(move || lock(&helper).divert())
     }
 
-    /// Leads new flows by this way.
-    pub(super) fn lead(&self, way: Way) -> io::Result<()> {
-        lock(&self.0).lead(way)
+    /// Makes changes of the ways of packets.
+    pub(super) fn change(&self, changes: Vec<Change>) -> io::Result<()> {
+        lock(&self.0).change(changes)
     }
 
     /// Has the configuration read again; returns the answer of [`Reading`].

@@ -5,18 +5,22 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use edges::diversion::{Diversion, Networks};
+use edges::netlink::{MAIN_TABLE, Netlink, Route};
 use edges::undo::UndoLog;
 use hosts::{ClaimRefusal, Decline, Input, OwnKeys, Resolvers};
+use ipnet::IpNet;
 use runtime::helper::{Charge, Claimed, Reload};
-use runtime::{Ended, KeyClaim, Reloaded, Reloader};
+use runtime::{Ended, Exit, KeyClaim, Reloaded, Reloader};
 use serde::{Deserialize, Serialize};
 use session::{PresharedKey, PrivateKey, PublicKey};
 use units::Bytes;
 
 use super::dns::Offer;
 use super::gateway::{Member, Wiring, members, memory_of_peers, unix_seconds};
+use super::lookout::is_private;
 use super::privileges::Keeper;
 use super::split;
+use crate::clash;
 use crate::config::gateway::GatewayConfig;
 use crate::config::mobile::MobileConfig;
 use crate::config::{ReadFiles, Source};
@@ -41,6 +45,8 @@ pub(super) struct Reading {
     present: Option<GatewayConfig>,
     next: Option<GatewayConfig>,
     installed: Option<Diversion>,
+    /// Inner addresses of other gateways' mobile hosts, whose packets leave here.
+    exits: Vec<IpNet>,
 }
 
 impl Reading {
@@ -52,12 +58,14 @@ impl Reading {
             present: GatewayConfig::load(&source).ok(),
             next: None,
             installed: charge.installed.clone(),
+            exits: Vec::new(),
         }
     }
 
     /// Adapts the system to a configuration.
     fn adapt(&self, undo: &mut UndoLog, config: &GatewayConfig) -> Result<(), Failure> {
-        let wiring = Wiring::new(config);
+        let mut wiring = Wiring::new(config);
+        wiring.lead_out(&self.exits);
         wiring.adapt(undo, &self.link).map_err(Failure::broken)?;
         let Some(installed) = &self.installed else {
             return Ok(());
@@ -76,6 +84,24 @@ impl Reading {
             ..plan.map_or_else(none, |plan| plan.diversion())
         };
         diversion.install().map_err(Failure::broken)
+    }
+
+    /// Refuses inner addresses that are not private, or that another network of this host has.
+    fn free(&self, networks: &[IpNet]) -> Result<(), Failure> {
+        if let Some(public) = networks.iter().find(|network| !is_private(network.addr())) {
+            return Err(Failure::setting(format!("{public} is no private address")));
+        }
+        let mut netlink = Netlink::open().map_err(Failure::broken)?;
+        let routes = netlink.routes(MAIN_TABLE).map_err(Failure::broken)?;
+        let has = |route: &&Route| {
+            let (other, length) = (&route.destination, route.destination.prefix_len());
+            let overlaps = |own: &IpNet| own.contains(other) || other.contains(own);
+            route.link.as_ref() != Some(&self.link) && length > 0 && networks.iter().any(overlaps)
+        };
+        match routes.iter().find(has) {
+            Some(route) => Err(Failure::setting(clash::words(route))),
+            None => Ok(()),
+        }
     }
 }
 
@@ -106,6 +132,25 @@ impl Reload for Reading {
             None => store_gateway_key(&self.path, claim).map(|()| Claimed::Stored),
         };
         stored.map_err(|error| error.to_string())
+    }
+
+    fn lead_out(&mut self, undo: &mut UndoLog, exits: &[Exit]) -> Result<(), String> {
+        let mut refused = Ok(());
+        for Exit { networks, begins } in exits {
+            self.exits.retain(|known| !networks.contains(known));
+            if *begins {
+                match self.free(networks) {
+                    Ok(()) => self.exits.extend(networks),
+                    Err(error) => refused = Err(error.to_string()),
+                }
+            }
+        }
+        let Some(present) = &self.present else {
+            return refused;
+        };
+        self.adapt(undo, present)
+            .map_err(|error| error.to_string())?;
+        refused
     }
 
     fn apply(&mut self, undo: &mut UndoLog) -> Result<(), String> {

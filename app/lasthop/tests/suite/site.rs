@@ -110,6 +110,55 @@ fn a_download_goes_on_while_gateways_hand_its_mobile_host_over() {
     );
 }
 
+/// While the home is dead, and when it is back.
+#[test]
+fn a_gateway_stands_in_for_a_home_that_has_died() {
+    if !able() {
+        return;
+    }
+    let hosts = Hosts::create("", None);
+    let site = &hosts.site;
+    for gateway in [1, 2] {
+        site.connect_outside(gateway).unwrap();
+    }
+    let mut daemons = site.start_all().unwrap();
+    let [east, ..] = GATEWAYS;
+    let download = |act: &mut dyn FnMut()| {
+        let ends = [&site.mobile, &site.fixed];
+        Download::between(
+            ends,
+            || site.logs(),
+            |download| {
+                act();
+                download.goes_on();
+            },
+        );
+    };
+    download(&mut || ());
+    daemons[0].kill();
+    download(&mut || {
+        assert_ne!(site.serving(), east);
+        assert!(
+            site.logs().contains("east: does not answer"),
+            "{}",
+            site.logs()
+        );
+        daemons[0] = site.start(east).unwrap();
+        let at_home = || site.status(east).to_string();
+        let next = site.serving();
+        wait_until(
+            "its home knows",
+            || site.logs(),
+            || at_home().contains(&format!("{{\"at\":\"{next}\"}}")),
+        );
+    });
+    // New ones leave at the home again, and those before do not disturb it.
+    download(&mut || {
+        let (code, said) = hosts.run(&["move", east]);
+        assert_eq!(code, Some(0), "{said}\n{}", site.logs());
+    });
+}
+
 /// The home remains the other end of the hop, and other gateways relay.
 #[test]
 fn a_download_that_is_split_goes_on_by_way_of_other_gateways() {

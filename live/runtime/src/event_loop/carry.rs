@@ -13,6 +13,7 @@ use wire::packet::Packet;
 use super::capture::take_copies;
 use super::fades::{FadeLine, FadeLog};
 use super::{EventLoop, Work};
+use crate::changes::{Change, Exit};
 use crate::finder::{Errand, Finder};
 use crate::host::DrivenHost;
 use crate::reloader::KeyClaim;
@@ -86,14 +87,19 @@ fn drain<H: DrivenHost>(host: &mut H, device: &mut impl PacketDevice, work: &mut
                     names.offered(resolvers);
                 }
             }
+            Output::Exits { prefixes, begins } => {
+                if let Some(changes) = &work.changes {
+                    changes.make(Change::Exit(Exit::of(&prefixes, begins)));
+                }
+            }
             Output::Event(event) => {
                 log_event(&event, &mut work.fades);
                 let is_up = event.kind == EventKind::Established { fresh: true };
                 if let Some(sockets) = work.sockets.as_mut().filter(|_| is_up) {
                     sockets.examine_former();
                 }
-                if let Some(detour) = &work.detour {
-                    detour.follow(&event.kind);
+                if let (Some(changes), Some(change)) = (&work.changes, Change::of(&event.kind)) {
+                    changes.make(change);
                 }
                 if let Some(names) = &work.names {
                     names.follow(&event.kind);

@@ -16,7 +16,9 @@ impl Host {
     pub(super) fn move_to(&mut self, now: Instant, to: usize, cause: Cause) {
         // Without the gateway that served it and without a home, it begins with the next one that is added.
         let is_lone = self.peers.get(self.mobile.gateway).is_none();
-        let is_attached = self.attached_to() == to || self.mobile.attachment.is_some();
+        // One that relays to a silent home can serve.
+        let stays = self.attached_to() == to && cause != Cause::Silence;
+        let is_attached = stays || self.mobile.attachment.is_some();
         if is_lone || self.role != Role::Mobile || is_attached {
             return;
         }
@@ -51,12 +53,40 @@ impl Host {
                 self.challenge_way(now, index, at);
             }
             (Some(WatchStep::Move), _) if self.mobile.attachment.is_none() => {
-                if let Some(next) = self.next_gateway(now, Cause::Silence) {
-                    self.move_to(now, next, Cause::Silence);
-                }
+                self.move_in_silence(now);
             }
             _ => {}
         }
+    }
+
+    /// Asks the next gateway to serve this host, as its own is silent.
+    fn move_in_silence(&mut self, now: Instant) {
+        if let Some(next) = self.next_gateway(now, Cause::Silence) {
+            self.mobile.watch.tried();
+            self.move_to(now, next, Cause::Silence);
+        }
+    }
+
+    /// Goes on to the next gateway, as the home, which was silent by way of another one, does not answer by its own
+    /// path either; returns false if all have been tried.
+    pub(super) fn goes_on_in_silence(&mut self, now: Instant) -> bool {
+        let attachment = self.mobile.attachment.as_ref();
+        let is_silence = attachment.is_some_and(|next| next.cause == Cause::Silence);
+        let goes_on = is_silence && self.mobile.watch.tries() <= self.others().len();
+        if goes_on {
+            self.give_up_attachment(now);
+            self.move_in_silence(now);
+        }
+        goes_on
+    }
+
+    /// Returns the gateways to which this mobile host is not attached.
+    fn others(&self) -> Vec<usize> {
+        let present = self.attached_to();
+        let gateways = self.peers.iter().filter(|(index, peer)| {
+            *index != present && matches!(peer.site.member, Member::Gateway)
+        });
+        gateways.map(|(index, _)| index).collect()
     }
 
     /// Gives up an attachment that was begun because this gateway was silent: it has been heard.
@@ -74,13 +104,14 @@ impl Host {
     }
 
     /// Returns the gateway to try or to compare after the last one. Those that are drained come last, and only if the
-    /// present one is silent.
+    /// present one is silent; then, once all others were tried, so does one that relays: the silence may be its home's.
     pub(super) fn next_gateway(&mut self, now: Instant, cause: Cause) -> Option<usize> {
-        let present = self.attached_to();
-        let gateways = self.peers.iter().filter(|(index, peer)| {
-            *index != present && matches!(peer.site.member, Member::Gateway)
-        });
-        let ranked = gateways.map(|(index, peer)| (is_avoided(peer.site.drained, now), index));
+        let mut gateways = self.others();
+        if cause == Cause::Silence && self.mobile.watch.tries() >= gateways.len() {
+            gateways.extend(self.relay_of(self.mobile.gateway));
+        }
+        let rank = |index: usize| (is_avoided(self.peers[index].site.drained, now), index);
+        let ranked = gateways.into_iter().map(rank);
         let mut all: Vec<_> = ranked
             .filter(|(is_last, _)| !is_last || cause == Cause::Silence)
             .collect();
@@ -170,6 +201,7 @@ impl Host {
                 trial.ask(now);
                 return self.try_path(now, to);
             }
+            let has_no_other = matches!(attachment.cause, Cause::First | Cause::Silence);
             let step = Step {
                 number: attachment.number,
                 report: attachment.report.clone(),
@@ -178,7 +210,11 @@ impl Host {
             let home = self.own_home();
             let proof = self.prove(home, &content);
             let home = home.map(|home| self.key_of(home)).unwrap_or_default();
+            let number = step.number;
             self.send_site_message(now, to, &SiteMessage::Attach(step, proof, home));
+            if has_no_other {
+                self.send_site_message(now, to, &SiteMessage::Alone(number));
+            }
         }
     }
 
@@ -229,6 +265,12 @@ impl Host {
     /// The home knows a later number, of an earlier life of this host: asks again with the next one.
     pub(super) fn attachment_is_behind(&mut self, now: Instant, index: usize, latest: u64) {
         let side = &mut self.mobile;
+        if side.attachment.is_none() && side.gateway == index && side.attachments <= latest {
+            // It was served while its home was silent, which knows of an earlier life of this host.
+            side.attachments = latest;
+            self.begin_attachment(now, index, Cause::First);
+            return self.gateway_established(now, index, false);
+        }
         if let Some(attachment) = &mut side.attachment
             && attachment.to == index
             && attachment.number <= latest

@@ -19,12 +19,16 @@ impl Host {
         packet: Packet,
     ) -> Option<Packet> {
         let home = self.home_of(index);
+        if self.exits_here(now, index, &packet) {
+            return Some(packet);
+        }
         let Member::Guest(guest) = &mut self.peers[index].site.member else {
             return Some(packet);
         };
         match home.filter(|_| guest.service.is_served) {
             Some(home) => {
                 guest.service.carried += packet.data_segments();
+                self.sent_to_home(now, home);
                 self.hand_in(now, home, packet);
             }
             None => self.counts.packets_unroutable += 1,
@@ -58,10 +62,12 @@ impl Host {
         guest.claim = Some(Box::new((step.clone(), proof)));
         self.change_guest(index, |guest| {
             guest.service.is_here = true;
+            guest.service.may_be_alone = false;
             guest.relayed = None;
         });
         self.takes_over(now, index);
         if let Some(home) = home {
+            self.sent_to_home(now, home);
             self.send_site_message(now, home, &SiteMessage::Arrived(mobile, step, proof));
         }
     }
@@ -80,6 +86,12 @@ impl Host {
         } else if former && !is_carried && self.peers[index].presence.is_linked() {
             self.announce(index, EventKind::Left);
         }
+        if self
+            .guest(index)
+            .is_some_and(|guest| !guest.service.is_here)
+        {
+            self.end_exits(index);
+        }
     }
 
     /// Serves a guest from now on, as its home says.
@@ -89,12 +101,13 @@ impl Host {
         };
         if step.number == guest.number && guest.service.is_here {
             guest.service.is_served = true;
+            guest.service.is_unknown = false;
             guest.service.answer = step.report;
             self.answer_guest(now, index);
         }
     }
 
-    fn answer_guest(&mut self, now: Instant, index: usize) {
+    pub(super) fn answer_guest(&mut self, now: Instant, index: usize) {
         let Some(guest) = self.guest(index) else {
             return;
         };
@@ -187,7 +200,7 @@ impl Host {
         }
     }
 
-    fn arrive_again(&mut self, now: Instant, index: usize) {
+    pub(super) fn arrive_again(&mut self, now: Instant, index: usize) {
         let (home, mobile) = (self.home_of(index), self.key_of(index));
         let claim = self.guest(index).and_then(Guest::begin_anew);
         if let (Some(home), Some((step, proof))) = (home, claim) {
@@ -196,11 +209,14 @@ impl Host {
         }
     }
 
-    /// Asks the guests of a gateway that has ended, or that will have nothing to do with this one any more, to have
-    /// others serve them: nothing of theirs goes on from here.
+    /// Stands in for a gateway that has ended. The guests of one that has revoked this one are asked to have others
+    /// serve them, as nothing of theirs goes on from here.
     pub(super) fn home_has_left(&mut self, now: Instant, home: usize) {
         if !self.is_gateway(home) {
             return;
+        }
+        if self.peers.homes.has_left(home) {
+            return self.home_falls_silent(now, home);
         }
         let is_its = |index: &usize| self.home_of(*index) == Some(home);
         let guests = self.peers.indices().into_iter().filter(is_its);

@@ -10,6 +10,7 @@ use units::{Bytes, Instant};
 use super::Host;
 use crate::leases::Leases;
 use crate::peer::Peer;
+use crate::site::SiteMessage;
 use crate::streams::StreamMaker;
 use crate::terms;
 use crate::{Event, EventKind, Output, Role, SitePart, SplitTerms, TcpTerms};
@@ -264,8 +265,13 @@ impl Host {
     /// Removes a peer and all that is kept for it, after a goodbye. Its connections are reset.
     pub(super) fn remove(&mut self, now: Instant, index: usize) {
         self.end_moves_of(now, index);
+        self.end_exits(index);
+        self.peers.homes.forget(index);
         self.unlist(now, index);
         self.end_relay(now, index);
+        if self.is_gateway(index) {
+            self.send_site_message(now, index, &SiteMessage::Dismissed);
+        }
         let id = self.peers[index].id;
         // The peer is known, and only others are refused.
         let _ = self.endpoint.leave(now, id);

@@ -195,6 +195,9 @@ impl Host {
         }
         let is_found = is_known || (is_data && arrival.newest);
         self.heard(now, index, is_found.then_some(arrival.from));
+        if is_data {
+            self.home_was_heard(now, index);
+        }
         self.gateway_is_back(now, index, arrival.from);
         self.way_answers(now, index, arrival.from);
         let before = self.peers[index].endpoint;

@@ -110,6 +110,7 @@ impl Host {
             (Role::Gateway, RelayHeader::Own) => {
                 let home = self.home_of(from)?;
                 self.change_guest(from, |guest| guest.relayed = Some(now));
+                self.sent_to_home(now, home);
                 Some(Course::GoesOn(home, RelayHeader::Of(self.key_of(from))))
             }
             (Role::Gateway, RelayHeader::Of(mobile)) if is_gateway => {
@@ -184,6 +185,9 @@ impl Host {
     /// itself is to serve this host.
     fn end_futile_trial(&mut self, now: Instant, by: usize) {
         let home = self.mobile.gateway;
+        if by == home && self.goes_on_in_silence(now) {
+            return;
+        }
         let Some(at) = self
             .path_by(by)
             .filter(|_| by == home || self.peers[home].site.remains)
@@ -198,7 +202,7 @@ impl Host {
     /// Has the next gateway serve this host, instead of relaying.
     fn serve_instead(&mut self, now: Instant, gateway: usize) {
         if let Some(attachment) = &mut self.mobile.attachment {
-            (attachment.trial, attachment.due) = (None, None);
+            attachment.end_trial(now);
         }
         self.gateway_established(now, gateway, false);
     }

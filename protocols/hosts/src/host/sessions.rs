@@ -7,6 +7,7 @@ use wire::address::HopAddress;
 
 use super::Host;
 use crate::peer::of_relay;
+use crate::site::Guest;
 use crate::{EventKind, terms};
 
 impl Host {
@@ -95,7 +96,7 @@ impl Host {
             }
         }
         if let session::Event::Left { .. } | session::Event::Expired { .. } = event {
-            self.change_guest(index, |guest| guest.relayed = None);
+            self.change_guest(index, Guest::leaves);
         }
         self.link(now, index);
         if let session::Event::Established { .. } = event {

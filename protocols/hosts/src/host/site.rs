@@ -46,6 +46,9 @@ impl Host {
             (Role::Gateway, Member::Guest(_), SiteMessage::Attach(step, proof, home)) => {
                 self.guest_attaches(now, index, step, proof, &home);
             }
+            (Role::Gateway, Member::Guest(_), SiteMessage::Alone(number)) => {
+                self.may_stand_in(now, index, number);
+            }
             (Role::Gateway, Member::Guest(_), SiteMessage::Parted) => {
                 self.change_guest(index, |guest| guest.relayed = None);
             }
@@ -53,6 +56,9 @@ impl Host {
                 self.is_told(now, index, portion);
             }
             (Role::Gateway, _, SiteMessage::Read(mark)) => self.has_read(now, index, mark),
+            (Role::Gateway, Member::Gateway, SiteMessage::Dismissed) => {
+                self.peers.homes.dismissed(index);
+            }
             (Role::Gateway, Member::Gateway, message) => self.gateway_says(now, index, message),
             _ => {}
         }
@@ -73,6 +79,8 @@ impl Host {
             | SiteMessage::Behind(..)
             | SiteMessage::Drain
             | SiteMessage::Parted
+            | SiteMessage::Alone(_)
+            | SiteMessage::Dismissed
             | SiteMessage::Portion(_)
             | SiteMessage::Read(_) => None,
         };
@@ -86,7 +94,7 @@ impl Host {
                 self.place(now, index, Some(from), step);
             }
             SiteMessage::ArrivedBehind(_, number, proof) if is_home => {
-                self.send_site_message(now, index, &SiteMessage::Behind(number, proof));
+                self.guest_is_behind(now, index, &SiteMessage::Behind(number, proof));
             }
             SiteMessage::Serve(_, step) if is_home => self.serve(now, index, step),
             SiteMessage::Yield { step, sent, .. } if is_home => {
@@ -365,6 +373,7 @@ impl Host {
             self.finish_move(now, index);
             self.yield_due(now, index);
             self.arrive_if_unserved(now, index);
+            self.home_due(now, index);
         }
         self.drain_due(now);
         self.tell_due(now);

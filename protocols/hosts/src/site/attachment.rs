@@ -32,6 +32,17 @@ pub(crate) enum Cause {
     Better,
 }
 
+impl Cause {
+    /// Returns the time after which an attachment is given up, if it can be.
+    fn patience(self) -> Option<Duration> {
+        match self {
+            Self::First => None,
+            Self::Asked | Self::Better => Some(PATIENCE),
+            Self::Silence => Some(PATIENCE_IN_SILENCE),
+        }
+    }
+}
+
 /// A question to the home by way of another gateway, and to that gateway itself.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Trial {
@@ -95,11 +106,6 @@ pub(crate) struct Attachment {
 impl Attachment {
     /// Returns an attachment to the gateway `to`.
     pub(crate) fn new(now: Instant, to: usize, number: u64, cause: Cause) -> Self {
-        let patience = match cause {
-            Cause::First => None,
-            Cause::Asked | Cause::Better => Some(PATIENCE),
-            Cause::Silence => Some(PATIENCE_IN_SILENCE),
-        };
         Self {
             to,
             number,
@@ -111,8 +117,14 @@ impl Attachment {
             due: None,
             handshake: (now + HANDSHAKE, HANDSHAKE * 2),
             pause: PAUSE,
-            ends: patience.map(|patience| now + patience),
+            ends: cause.patience().map(|patience| now + patience),
         }
+    }
+
+    /// Ends the trial, as the next gateway is to serve this host.
+    pub(crate) fn end_trial(&mut self, now: Instant) {
+        (self.trial, self.due) = (None, None);
+        self.ends = self.cause.patience().map(|patience| now + patience);
     }
 
     /// Returns true if the association with the former gateway is frozen.

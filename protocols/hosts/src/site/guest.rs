@@ -4,6 +4,7 @@ use association::Report;
 use session::PublicKey;
 use units::{Duration, Instant};
 
+use super::Exits;
 use super::message::{Proof, SiteMessage, Step};
 
 /// Longest time for which packets from the home are waited for before this gateway ceases.
@@ -27,6 +28,8 @@ pub(crate) struct Guest {
     pub(crate) yielding: Option<Box<Yielding>>,
     /// Time of the latest datagram from it that was relayed to its home.
     pub(crate) relayed: Option<Instant>,
+    /// Its flows that leave here, if this gateway has stood in for its home since it came.
+    pub(crate) exits: Option<Box<Exits>>,
     /// Number of the latest request to cease that was met, and the answer.
     pub(crate) yielded: Option<(u64, SiteMessage)>,
 }
@@ -38,6 +41,9 @@ pub(crate) struct Service {
     pub(crate) is_here: bool,
     /// True once its home has said so: packets from it are taken.
     pub(crate) is_served: bool,
+    /// True if it may be served without an answer of its home, and while it is.
+    pub(crate) may_be_alone: bool,
+    pub(crate) is_unknown: bool,
     /// The answer to its attachment.
     pub(crate) answer: Option<Report>,
     /// Segments to it that came from its home, and segments from it that went there.
@@ -64,6 +70,7 @@ impl Guest {
             service: Service::default(),
             yielding: None,
             relayed: None,
+            exits: None,
             yielded: None,
         }
     }
@@ -78,12 +85,21 @@ impl Guest {
         self.service.is_here || self.relayed.is_some()
     }
 
+    /// Ends what only this gateway knows of a guest, which has left or is out of reach.
+    pub(crate) fn leaves(&mut self) {
+        self.relayed = None;
+        if self.service.is_unknown {
+            self.service = Service::default();
+        }
+    }
+
     /// Begins the service of a guest anew, as its home knows nothing of it any more; returns its attachment.
     pub(crate) fn begin_anew(&mut self) -> Option<(Step, Proof)> {
         let is_here = self.service.is_here && self.yielding.is_none();
         let claim = self.claim.as_deref().filter(|_| is_here)?;
         self.service = Service {
             is_here,
+            may_be_alone: self.service.may_be_alone,
             ..Service::default()
         };
         Some(claim.clone())

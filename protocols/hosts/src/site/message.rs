@@ -56,6 +56,11 @@ pub(crate) enum SiteMessage {
     Probe(Key, u64),
     /// From the home: the bits of the probe.
     Echo(Key, u64),
+    /// From a mobile host, after the attachment with this number: its former gateway is silent, so the receiver may
+    /// serve it without an answer of its home, if that is silent too.
+    Alone(u64),
+    /// From a gateway: the receiver is revoked there, and is not to serve its mobile hosts any more.
+    Dismissed,
 }
 
 /// Numbers of segments that a gateway has sent to the home of a mobile host that it served.

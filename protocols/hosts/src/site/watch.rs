@@ -2,8 +2,7 @@
 
 use units::{Duration, Instant};
 
-/// Time without a frame after which the gateway is asked for a sign of life, and between two questions.
-const QUIET: Duration = Duration::from_millis(700);
+/// Time between two questions.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Time without an answer after which another gateway is asked to serve, and the same in round trips: on a long hop an
 /// answer takes longer.
@@ -26,23 +25,48 @@ pub(crate) struct Watch {
     due: Option<Instant>,
     /// Time of the first question that is not answered.
     asked: Option<Instant>,
+    /// Number of other gateways that were tried since then.
+    tries: usize,
 }
 
 impl Watch {
+    /// Time without a frame after which the gateway is asked for a sign of life.
+    pub(crate) const QUIET: Duration = Duration::from_millis(700);
+
     /// Records a frame of the gateway.
     pub(crate) fn got_frame(&mut self, now: Instant) {
-        self.asked = None;
-        self.due = Some(now + QUIET);
+        (self.asked, self.tries) = (None, 0);
+        self.due = Some(now + Self::QUIET);
     }
 
     /// Records an answer of the gateway.
     pub(crate) fn answered(&mut self) {
-        (self.asked, self.due) = (None, None);
+        *self = Self::default();
     }
 
     /// Records a datagram to the gateway.
     pub(crate) fn sent(&mut self, now: Instant) {
-        self.due.get_or_insert(now + QUIET);
+        self.due.get_or_insert(now + Self::QUIET);
+    }
+
+    /// Notes that another gateway is asked to serve.
+    pub(crate) fn tried(&mut self) {
+        self.tries += 1;
+    }
+
+    /// Returns the number of other gateways that were asked since the first question that is not answered.
+    pub(crate) fn tries(&self) -> usize {
+        self.tries
+    }
+
+    /// Returns true if a question is not answered.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Sets the time of the next question.
+    pub(crate) fn rest(&mut self, until: Option<Instant>) {
+        self.due = until;
     }
 
     /// Returns the time of the next step.

@@ -143,7 +143,8 @@ impl Net {
                 Output::Packet(_)
                 | Output::System(_)
                 | Output::Seek { .. }
-                | Output::Resolvers(_) => {}
+                | Output::Resolvers(_)
+                | Output::Exits { .. } => {}
             }
         }
     }

@@ -37,6 +37,7 @@ mod shares;
 mod signals;
 mod site;
 mod sleep;
+mod stand_in;
 mod start;
 mod status;
 mod steady;

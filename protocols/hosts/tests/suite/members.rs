@@ -137,7 +137,10 @@ impl Net {
                 }
                 Output::Event(event) if from == 0 => self.events.push(event),
                 Output::Event(event) => self.own_events[from].push(event.kind),
-                Output::System(_) | Output::Seek { .. } | Output::Resolvers(_) => {}
+                Output::System(_)
+                | Output::Seek { .. }
+                | Output::Resolvers(_)
+                | Output::Exits { .. } => {}
                 Output::Claim { of, key } => self.claimed[from].push((of, key)),
             }
         }

@@ -175,7 +175,8 @@ impl Net {
                 Output::System(_)
                 | Output::Seek { .. }
                 | Output::Claim { .. }
-                | Output::Resolvers(_) => {}
+                | Output::Resolvers(_)
+                | Output::Exits { .. } => {}
             }
         }
     }

@@ -248,7 +248,8 @@ impl Cell {
                         | Output::System(_)
                         | Output::Seek { .. }
                         | Output::Claim { .. }
-                        | Output::Resolvers(_),
+                        | Output::Resolvers(_)
+                        | Output::Exits { .. },
                     ),
                     _,
                 ) => {}

@@ -7,6 +7,7 @@ use tcp::{Config, Connection, Counters, Endpoint, Input, Output};
 use units::{Instant, SeqNumber};
 use wire::TcpSegment;
 use wire::checksum::fill_transport_checksum;
+use wire::flow::FlowKey;
 use wire::packet::{Checksum, Packet, PacketBuffer};
 
 use super::{GATEWAY, MOBILE};
@@ -16,6 +17,8 @@ const PLACES: [&str; 2] = ["10.9.0.2:5000", "192.0.2.1:80"];
 /// The two ends, by the host that they stand behind, and what each has read.
 pub(crate) struct Ends {
     endpoints: [Endpoint; 2],
+    /// Port of the mobile host's end.
+    port: u16,
     read: [u64; 2],
     finished: [bool; 2],
     /// Ends that gave the connection up, or saw the other one do so.
@@ -33,7 +36,15 @@ pub(crate) struct Ends {
 impl Ends {
     /// Two ends of this kind that do not know each other yet.
     pub(crate) fn new(config: &Config) -> Self {
-        let place = |host: usize| -> SocketAddrV4 { PLACES[host].parse().expect("an address") };
+        Self::numbered(config, 0)
+    }
+
+    /// The same with other ports for each number.
+    pub(crate) fn numbered(config: &Config, number: u16) -> Self {
+        let place = |host: usize| -> SocketAddrV4 {
+            let place: SocketAddrV4 = PLACES[host].parse().expect("an address");
+            SocketAddrV4::new(*place.ip(), place.port() + number)
+        };
         let connection = |host: usize| Connection {
             local: place(host),
             remote: place(1 - host),
@@ -43,6 +54,7 @@ impl Ends {
         let fixed = Endpoint::listening(connection(GATEWAY), config.clone());
         Self {
             endpoints: [mobile, fixed].map(|end| end.expect("the configuration is right")),
+            port: place(MOBILE).port(),
             read: [0; 2],
             finished: [false; 2],
             reset: [false; 2],
@@ -57,6 +69,12 @@ impl Ends {
     pub(crate) fn begin(&mut self, now: Instant, (host, bytes): (usize, u64)) {
         self.endpoints[MOBILE].handle_input(now, Input::Connect);
         self.transfer = (host, bytes);
+    }
+
+    /// Returns true if a packet is of this connection.
+    pub(crate) fn have(&self, packet: &Packet) -> bool {
+        let flow = packet.ip().map(|ip| FlowKey::of(&ip));
+        flow.is_some_and(|flow| [flow.source_port, flow.destination_port].contains(&self.port))
     }
 
     /// A packet has come to `host`.

@@ -5,6 +5,7 @@ pub(crate) mod cell;
 mod clock;
 mod crossing;
 pub(crate) mod ends;
+pub(crate) mod flows;
 pub(crate) mod intruder;
 pub(crate) mod paths;
 pub(crate) mod place;
@@ -439,7 +440,7 @@ impl Pair {
             Output::Packet(packet) => self.released(host, &packet),
             Output::System(request) => self.systems[host].carry_out(request),
             Output::Seek { peer } => self.sought.push((self.now, peer)),
-            Output::Claim { .. } => panic!("no host of these tests may claim a key"),
+            Output::Claim { .. } | Output::Exits { .. } => panic!("no host of these tests does so"),
             Output::Resolvers(resolvers) => self.place.resolvers.push((self.now, resolvers)),
             Output::Event(event) => self.events.push((self.now, host, event.kind)),
         }

@@ -12,7 +12,8 @@ use wire::packet::{Packet, PacketBuffer};
 
 use super::build::{self, datagram, private_key};
 use super::ends::Ends;
-use super::traffic::{PAYLOAD, Received, Traffic, port_of};
+use super::flows::{Connection, Flow};
+use super::traffic::{PAYLOAD, Traffic, port_of};
 use super::{MOBILE, WALL};
 
 /// Gateways; the first one is the mobile host's home.
@@ -100,63 +101,6 @@ impl Network {
     }
 }
 
-/// A flow from one end to the other.
-pub(crate) struct Flow {
-    traffic: Traffic,
-    /// Time between two packets, and of the next one.
-    every: Duration,
-    next: Instant,
-    /// Segments that were sent, and what came of them.
-    pub(crate) sent: u64,
-    pub(crate) received: Received,
-    /// Longest time without a packet, since this was set to zero.
-    pub(crate) stall: Duration,
-    heard: Instant,
-}
-
-impl Flow {
-    fn new(traffic: Traffic, every: Duration) -> Self {
-        Self {
-            traffic,
-            every,
-            next: Instant::from_millis(1_000),
-            sent: 0,
-            received: Received::begin(),
-            stall: Duration::ZERO,
-            heard: Instant::ZERO,
-        }
-    }
-
-    /// Sets the time between two packets.
-    pub(crate) fn slow_down(&mut self, every: Duration) {
-        self.every = every;
-    }
-
-    /// Returns the number of segments that have come.
-    pub(crate) fn came(&self) -> u64 {
-        self.received.payload / PAYLOAD as u64
-    }
-}
-
-/// A connection of TCP between the mobile host and a fixed one.
-struct Connection {
-    ends: Ends,
-    /// Bytes that the mobile host has read, and when it read the latest.
-    read: u64,
-    heard: Instant,
-    stall: Duration,
-}
-
-impl Connection {
-    fn note(&mut self, now: Instant) {
-        let (read, _) = self.ends.read(MOBILE);
-        if read > self.read {
-            self.stall = self.stall.max(now.since(self.heard));
-            (self.read, self.heard) = (read, now);
-        }
-    }
-}
-
 /// A mobile host and three gateways.
 pub(crate) struct Roaming {
     hosts: Vec<Host>,
@@ -165,6 +109,8 @@ pub(crate) struct Roaming {
     /// The flow to the mobile host, and that from it.
     pub(crate) flows: [Flow; 2],
     connection: Option<Connection>,
+    /// For each gateway, true while packets of the mobile host leave there, as it stands in.
+    pub(crate) exits: [bool; NAMES.len()],
     pub(crate) network: Network,
 }
 
@@ -222,6 +168,7 @@ fn host(index: usize, setting: &Setting, first: Option<SitePart>) -> Host {
     };
     let config = Config {
         mobile: setting.mobile,
+        stands_in: role == Role::Gateway,
         ..build::config(role, NAMES[index], peers)
     };
     build::host(config, build::entropy(setting.seed, NAMES[index]))
@@ -239,6 +186,7 @@ impl Roaming {
                 Flow::new(Traffic::upload(UP), Duration::from_millis(5)),
             ],
             connection: None,
+            exits: [false; NAMES.len()],
             network: Network {
                 setting,
                 random: RandomStream::named(setting.seed, "losses"),
@@ -319,6 +267,7 @@ impl Roaming {
             match output {
                 Output::Packet(packet) => self.delivered(host, &packet),
                 Output::Datagram { to, buffer, .. } => self.launch(host, to, buffer),
+                Output::Exits { begins, .. } => self.exits[host] = begins,
                 Output::Event(event) => self.events.push((self.now, host, event.kind)),
                 _ => {}
             }
@@ -339,14 +288,8 @@ impl Roaming {
     }
 
     /// Begins a connection over which the fixed host sends without end.
-    pub(crate) fn connect(&mut self, mut ends: Ends) {
-        ends.begin(self.now, (HOME, 1 << 40));
-        self.connection = Some(Connection {
-            ends,
-            read: 0,
-            heard: self.now,
-            stall: Duration::ZERO,
-        });
+    pub(crate) fn connect(&mut self, ends: Ends) {
+        self.connection = Some(Connection::new(self.now, ends));
     }
 
     /// Returns true if the connection goes on at both ends, and every byte is what it should be.
@@ -358,24 +301,20 @@ impl Roaming {
     /// Returns the longest time in which the mobile host has read nothing of the connection, since the last call.
     pub(crate) fn take_stall(&mut self) -> Duration {
         let now = self.now;
-        let stall = |connection: &mut Connection| {
-            let longest = connection.stall.max(now.since(connection.heard));
-            connection.stall = Duration::ZERO;
-            longest
-        };
-        self.connection.as_mut().map(stall).unwrap_or_default()
+        let connection = self.connection.as_mut();
+        connection.map_or(Duration::ZERO, |connection| connection.take_stall(now))
     }
 
     fn take_segment(&mut self, host: usize, packet: &Packet) {
-        if let Some(Connection { ends, .. }) = &mut self.connection {
-            ends.take(self.now, host, packet);
+        if let Some(connection) = &mut self.connection {
+            connection.take(self.now, host, packet);
         }
     }
 
     /// Carries what the ends of the connection send.
     fn carry_segments(&mut self) {
         while let Some(connection) = &mut self.connection
-            && let Some((host, packet)) = connection.ends.poll_packet(self.now)
+            && let Some((host, packet)) = connection.poll_packet(self.now)
         {
             self.input(host, Input::Packet(packet));
         }

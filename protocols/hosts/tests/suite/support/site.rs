@@ -214,7 +214,8 @@ impl Site {
                 | Output::System(_)
                 | Output::Seek { .. }
                 | Output::Claim { .. }
-                | Output::Resolvers(_) => {}
+                | Output::Resolvers(_)
+                | Output::Exits { .. } => {}
             }
         }
     }
@@ -249,7 +250,8 @@ impl Site {
                 | Output::System(_)
                 | Output::Seek { .. }
                 | Output::Claim { .. }
-                | Output::Resolvers(_) => {}
+                | Output::Resolvers(_)
+                | Output::Exits { .. } => {}
             }
         }
     }

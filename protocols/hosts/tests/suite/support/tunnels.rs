@@ -84,7 +84,8 @@ impl Tunnels {
                 | Output::System(_)
                 | Output::Seek { .. }
                 | Output::Claim { .. }
-                | Output::Resolvers(_) => {}
+                | Output::Resolvers(_)
+                | Output::Exits { .. } => {}
             }
         }
     }

@@ -1,0 +1,93 @@
+//! Changes to the system that the host demands, made in a thread of their own: another process makes them.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use hosts::EventKind;
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+/// The way of new flows of a mobile host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// Across the hop.
+    Across,
+    /// Around it.
+    Around,
+}
+
+/// Inner addresses of a mobile host whose packets leave at this gateway, which is not its home, or do so no more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exit {
+    /// The addresses.
+    pub networks: Vec<IpNet>,
+    /// False if packets leave here no more.
+    pub begins: bool,
+}
+
+impl Exit {
+    /// Returns one of these addresses with their prefix lengths.
+    pub(crate) fn of(prefixes: &[(IpAddr, u8)], begins: bool) -> Self {
+        let network = |(address, length): &(IpAddr, u8)| IpNet::new(*address, *length).ok();
+        Self {
+            networks: prefixes.iter().filter_map(network).collect(),
+            begins,
+        }
+    }
+}
+
+/// A change to the system.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// New flows of this mobile host take this way.
+    Way(Way),
+    /// Packets of another gateway's mobile host leave here, or do so no more.
+    Exit(Exit),
+}
+
+impl Change {
+    /// Returns the change that an event demands, if it demands one.
+    pub(crate) fn of(event: &EventKind) -> Option<Self> {
+        match event {
+            EventKind::DetourBegan { .. } => Some(Self::Way(Way::Around)),
+            EventKind::DetourEnded { .. } => Some(Self::Way(Way::Across)),
+            _ => None,
+        }
+    }
+}
+
+/// A thread that makes changes.
+pub struct Changes(Sender<Change>);
+
+impl Changes {
+    /// Starts a thread that calls `make` with all changes that were demanded since the last call, in their order. It
+    /// may block. The thread ends with the value that is returned.
+    ///
+    /// # Errors
+    /// If no thread is available.
+    pub fn start(
+        make: impl Fn(Vec<Change>) -> io::Result<()> + Send + 'static,
+    ) -> io::Result<Self> {
+        let (ask, asked) = channel();
+        let work = move || {
+            while let Ok(first) = asked.recv() {
+                let changes = std::iter::once(first).chain(asked.try_iter());
+                if let Err(error) = make(changes.collect()) {
+                    tracing::error!("cannot change the ways of packets: {error}");
+                }
+            }
+        };
+        thread::Builder::new().name("changes".into()).spawn(work)?;
+        Ok(Self(ask))
+    }
+
+    /// Has a change made.
+    pub(crate) fn make(&self, change: Change) {
+        // Without its thread nothing can be changed, which that thread has reported.
+        let _ = self.0.send(change);
+    }
+}

@@ -1,0 +1,159 @@
+//! A gateway that stands in for the home of its guests while that is silent.
+
+use units::Instant;
+use wire::packet::Packet;
+
+use super::Host;
+use crate::site::{Guest, HomeStep, Service, SiteMessage};
+use crate::{EventKind, Output};
+
+impl Host {
+    /// Notes a datagram to the home of a guest, which should answer.
+    pub(super) fn sent_to_home(&mut self, now: Instant, home: usize) {
+        if let Some(due) = self.peers.homes.sent(now, home) {
+            self.agenda.site.set(home, due);
+        }
+    }
+
+    /// Asks a home for a sign of life, if that is due.
+    pub(super) fn home_due(&mut self, now: Instant, home: usize) {
+        if !self.peers.homes.stands_in
+            || self.peers.get(home).is_none_or(|_| !self.is_gateway(home))
+        {
+            return;
+        }
+        if !self.has_guests_of(now, home) {
+            return self.peers.homes.forget(home);
+        }
+        let (round_trip, _) = self.peers[home].association.measured();
+        let step = self
+            .peers
+            .homes
+            .step(now, home, round_trip.unwrap_or_default());
+        let Some((step, due)) = step else { return };
+        self.agenda.site.set(home, due);
+        if let Some(at) = self.peers[home].endpoint.filter(|_| step != HomeStep::Wait) {
+            self.challenge_way(now, home, at);
+        }
+        if step == HomeStep::FallsSilent {
+            self.home_falls_silent(now, home);
+        }
+    }
+
+    fn has_guests_of(&mut self, now: Instant, home: usize) -> bool {
+        let guests = self.guests_of(home);
+        guests.into_iter().any(|index| {
+            let guest = self.guest(index);
+            guest.is_some_and(|guest| guest.service.is_here || guest.is_relayed(now))
+        })
+    }
+
+    fn guests_of(&self, home: usize) -> Vec<usize> {
+        let all = self.peers.indices().into_iter();
+        all.filter(|index| self.home_of(*index) == Some(home))
+            .collect()
+    }
+
+    /// Stands in for a home that is silent.
+    pub(super) fn home_falls_silent(&mut self, now: Instant, home: usize) {
+        for index in self.guests_of(home) {
+            self.stand_in(now, index);
+        }
+    }
+
+    /// Notes that a guest may be served without an answer of its home to this attachment.
+    pub(super) fn may_stand_in(&mut self, now: Instant, index: usize, number: u64) {
+        let Some(guest) = self.guest(index).filter(|guest| guest.number == number) else {
+            return;
+        };
+        guest.service.may_be_alone = true;
+        if self
+            .home_of(index)
+            .is_some_and(|home| self.peers.homes.is_silent(home))
+        {
+            self.stand_in(now, index);
+        }
+    }
+
+    /// Serves a guest whose home is silent, if it has attached to this gateway.
+    fn stand_in(&mut self, now: Instant, index: usize) {
+        let may_be = |guest: &&mut Guest| {
+            let Service {
+                is_here,
+                is_served,
+                may_be_alone,
+                ..
+            } = guest.service;
+            is_here && (is_served || may_be_alone)
+        };
+        let Some(guest) = self.guest(index).filter(may_be) else {
+            return;
+        };
+        let begins = guest.exits.is_none();
+        guest.exits.get_or_insert_default();
+        let is_new = !std::mem::replace(&mut guest.service.is_served, true);
+        guest.service.is_unknown |= is_new;
+        if begins {
+            self.report_exits(index, true);
+        }
+        if is_new {
+            self.answer_guest(now, index);
+        }
+        if let Some(home) = self
+            .home_of(index)
+            .filter(|home| self.peers.homes.stand_in(*home))
+        {
+            self.announce(home, EventKind::StandsIn);
+        }
+    }
+
+    /// A home has sent something: this gateway does not stand in for it any more. It is told of guests that came
+    /// meanwhile.
+    pub(super) fn home_was_heard(&mut self, now: Instant, home: usize) {
+        if !self.peers.homes.heard(now, home) {
+            return;
+        }
+        self.announce(home, EventKind::HomeAnswers);
+        for index in self.guests_of(home) {
+            if self
+                .guest(index)
+                .is_some_and(|guest| guest.service.is_unknown)
+            {
+                self.arrive_again(now, index);
+            }
+        }
+    }
+
+    /// Returns true if a packet of a guest leaves here, and not at its home.
+    pub(super) fn exits_here(&mut self, now: Instant, index: usize, packet: &Packet) -> bool {
+        let is_silent = self
+            .home_of(index)
+            .is_some_and(|home| self.peers.homes.is_silent(home));
+        let exits = self.guest(index).and_then(|guest| guest.exits.as_mut());
+        exits.is_some_and(|exits| exits.lead(now, packet, is_silent))
+    }
+
+    /// Ends the flows of a guest that leave here, as it goes elsewhere.
+    pub(super) fn end_exits(&mut self, index: usize) {
+        if self
+            .guest(index)
+            .is_some_and(|guest| guest.exits.take().is_some())
+        {
+            self.report_exits(index, false);
+        }
+    }
+
+    fn report_exits(&mut self, index: usize, begins: bool) {
+        let settings = &self.peers[index].settings;
+        let prefixes = settings.prefixes.clone();
+        self.outputs.push_back(Output::Exits { prefixes, begins });
+    }
+
+    /// The home of a guest knows a later attachment of it: it is elsewhere, or has to attach again.
+    pub(super) fn guest_is_behind(&mut self, now: Instant, index: usize, message: &SiteMessage) {
+        if let Some(guest) = self.guest(index).filter(|guest| guest.service.is_unknown) {
+            guest.claim = None;
+        }
+        self.send_site_message(now, index, message);
+    }
+}
