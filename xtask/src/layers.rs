@@ -58,6 +58,7 @@ const HOUSE: &[Layer] = &[
             "rivals",
             "simulator",
             "sockets",
+            "sites",
             "programs",
             "world",
         ],

@@ -95,7 +95,7 @@ fn what_the_wired_side_begins_leaves_half_of_the_hop() {
         }
         // 11 Mbit/s of the download, whose packets are full, and 23 Mbit/s of the others, whose packets are shorter.
         let mut inputs = Vec::new();
-        (0..10).for_each(|_| inputs.push((None, Input::Packet(download.next()))));
+        (0..10).for_each(|_| inputs.push((None, Input::Packet(download.full_packet()))));
         for traffic in flood.iter_mut().skip(ticks % 5 * 40).take(40) {
             inputs.push((None, Input::Packet(traffic.packet(700))));
         }

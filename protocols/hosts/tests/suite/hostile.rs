@@ -97,10 +97,10 @@ fn observe_beside(wired: Wired, rate: BitRate, bad: Vec<Station>) -> Observed {
             continue;
         }
         for _ in 0..PACKETS_A_STEP {
-            let mut packet = bulk.next();
+            let mut packet = bulk.full_packet();
             packet.rewrite(|bytes| bytes[16..20].copy_from_slice(&[10, 9, 0, 1]));
             site.send(packet);
-            site.send(other.next());
+            site.send(other.full_packet());
         }
         let request = ping(sent.len() as u16, true);
         sent.push(site.now());

@@ -184,7 +184,7 @@ impl Net {
     }
 
     fn packet(&mut self, to: usize) -> Packet {
-        let mut packet = self.traffic[to].next();
+        let mut packet = self.traffic[to].full_packet();
         packet.rewrite(|bytes| bytes[16..20].copy_from_slice(&[10, 9, 0, to as u8]));
         packet
     }
@@ -287,7 +287,7 @@ fn a_revoked_peer_gets_nothing_but_the_reason_even_if_the_goodbye_is_lost() {
     let (answers, forwarded) = (net.sent[2][1], net.log[2].len());
     let mut upload = Traffic::upload(7);
     for step in 0..100 {
-        let mut packet = upload.next();
+        let mut packet = upload.full_packet();
         packet.rewrite(|bytes| bytes[12..16].copy_from_slice(&[10, 9, 0, 2]));
         net.input(2, Input::Packet(packet));
         net.run_until(1_100 + 100 * (step + 1), &[1, 2]);
@@ -485,7 +485,7 @@ fn a_gateway_whose_peers_change_keeps_the_contract() {
     for round in 0..40 {
         let inputs = [
             admit(mobile(1 + round % 3)),
-            Input::Packet(traffic.next()),
+            Input::Packet(traffic.full_packet()),
             revoke(1 + (round / 2) % 3),
             Input::Memory(Bytes::mebi(200 + round as u64)),
         ];

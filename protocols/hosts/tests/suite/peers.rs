@@ -102,7 +102,7 @@ impl Net {
 
 /// The next packet of `traffic`, as if the second mobile's: its inner address in place of the first's.
 fn as_second(traffic: &mut Traffic) -> Packet {
-    let mut packet = traffic.next();
+    let mut packet = traffic.full_packet();
     let field = if traffic.from == 0 { 12..16 } else { 16..20 };
     packet.rewrite(|bytes| bytes[field].copy_from_slice(&[10, 9, 0, 3]));
     packet
@@ -113,7 +113,7 @@ fn each_mobile_gets_its_own() {
     let mut net = Net::new();
     let (mut first, mut second) = (Traffic::bulk(1), Traffic::bulk(2));
     for _ in 0..20 {
-        net.input(0, Input::Packet(first.next()));
+        net.input(0, Input::Packet(first.full_packet()));
         let packet = as_second(&mut second);
         net.input(0, Input::Packet(packet));
     }
@@ -134,7 +134,7 @@ fn the_address_of_another_cannot_be_used() {
     let (mut stolen, mut genuine) = (Traffic::upload(1), Traffic::upload(2));
     for _ in 0..10 {
         // The second mobile sends with the first one's inner address, and with its own.
-        net.input(2, Input::Packet(stolen.next()));
+        net.input(2, Input::Packet(stolen.full_packet()));
         let packet = as_second(&mut genuine);
         net.input(2, Input::Packet(packet));
     }
@@ -147,7 +147,7 @@ fn the_address_of_another_cannot_be_used() {
 #[test]
 fn what_belongs_to_nobody_goes_nowhere() {
     let mut net = Net::new();
-    let mut packet = Traffic::bulk(1).next();
+    let mut packet = Traffic::bulk(1).full_packet();
     packet.rewrite(|bytes| bytes[16..20].copy_from_slice(&[10, 9, 0, 4]));
     net.input(0, Input::Packet(packet));
     net.run_for(Duration::from_secs(1));

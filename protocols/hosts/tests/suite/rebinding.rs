@@ -298,7 +298,7 @@ fn nothing_but_a_challenge_goes_where_a_sought_gateway_only_seems_to_be() {
     for round in 0..20 {
         now += Duration::from_millis(5);
         if round > 0 {
-            hosts[MOBILE].handle_input(now, Input::Packet(upload.next()));
+            hosts[MOBILE].handle_input(now, Input::Packet(upload.full_packet()));
         }
         for host in [MOBILE, GATEWAY] {
             hosts[host].handle_timeout(now);

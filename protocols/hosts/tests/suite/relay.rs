@@ -8,7 +8,7 @@ use units::{Bytes, Duration, Probability};
 use crate::site::{attachments, is_whole};
 use crate::support::build::private_key;
 use crate::support::ends::Ends;
-use crate::support::roaming::{HOME, NAMES, Roaming, Setting};
+use crate::support::roaming::{HOME, NAMES, Roaming, Setting, Tcp};
 use crate::support::{MOBILE, WALL};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -40,7 +40,7 @@ fn download(site: &mut Roaming) {
 fn tcp_without_repair_by_the_link_moves_without_a_stall() {
     for tcp in [TcpMethod::Snoop, TcpMethod::Plain] {
         let setting = Setting {
-            tcp,
+            tcp: Tcp::Whole(tcp),
             ..Setting::default()
         };
         // What is on its way by the former path comes as late as by the longer one.
@@ -57,6 +57,26 @@ fn tcp_without_repair_by_the_link_moves_without_a_stall() {
         }
         assert!(site.is_connected());
     }
+}
+
+#[test]
+fn split_tcp_moves_without_a_stall() {
+    let mut site = begun(Setting {
+        tcp: Tcp::Split,
+        ..Setting::default()
+    });
+    site.download_split(1);
+    site.run(SECOND * 3, true);
+    for to in [2, 3, HOME, 3, 2, HOME] {
+        site.take_stall();
+        site.move_to(to);
+        site.run(SECOND * 2, true);
+        let stall = site.take_stall();
+        assert!(stall < SECOND / 10, "to {}: {stall}", NAMES[to]);
+        assert_eq!(site.serving(), NAMES[to], "{:?}", site.events);
+    }
+    assert!(site.is_connected());
+    assert!(site.read() > 20_000_000, "{}", site.read());
 }
 
 /// A repair takes little longer from a home that is near, and much longer from one that is far.

@@ -146,7 +146,7 @@ fn the_gateway_tells_which_source_it_drops() {
     let mut pair = connected();
     let mut traffic = Traffic::upload(1);
     let mut send = |pair: &mut Pair, source: [u8; 4]| {
-        let mut packet = traffic.next();
+        let mut packet = traffic.full_packet();
         packet.rewrite(|bytes| bytes[12..16].copy_from_slice(&source));
         pair.input(MOBILE, Input::Packet(packet));
         pair.run_for(SECOND);

@@ -313,7 +313,7 @@ impl Cell {
     }
 
     fn packet(&mut self, mobile: usize) -> Packet {
-        let mut packet = self.traffic[mobile].next();
+        let mut packet = self.traffic[mobile].full_packet();
         packet.rewrite(|bytes| bytes[16..20].copy_from_slice(&[10, 9, 0, mobile as u8 + 1]));
         packet
     }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use channel::Direction;
+use hosts::Input;
 use machine::{Machine, earlier};
 use rivals::Kind;
 use units::{BitRate, Bytes, Duration, Instant};
@@ -10,6 +11,18 @@ use units::{BitRate, Bytes, Duration, Instant};
 use super::{Cargo, GATEWAY, MOBILE, Pair, ends};
 
 impl Pair {
+    /// Sends the next request of the mobile host, if it is due.
+    fn request(&mut self) {
+        if let Some((up, _, next)) = &mut self.requests
+            && *next <= self.now
+        {
+            *next += Duration::from_millis(100);
+            let packet = up.packet(200);
+            self.waiting.push_back(self.now);
+            self.input(MOBILE, Input::Packet(packet));
+        }
+    }
+
     /// Somebody else downloads across the same channel all that he can while `span` lasts; returns his number.
     pub(crate) fn add_rival(&mut self, kind: Kind, span: Range<Instant>) -> usize {
         self.rivals.add(kind, Direction::Down, span)

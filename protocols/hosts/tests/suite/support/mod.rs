@@ -1,19 +1,14 @@
 //! Two hosts, a channel and a clock.
 
-pub(crate) mod build;
 pub(crate) mod cell;
 mod clock;
 mod crossing;
-pub(crate) mod ends;
-pub(crate) mod flows;
 pub(crate) mod intruder;
 pub(crate) mod paths;
 pub(crate) mod place;
-pub(crate) mod roaming;
 pub(crate) mod site;
 mod splitting;
 mod tls;
-pub(crate) mod traffic;
 pub(crate) mod trouble;
 pub(crate) mod tunnels;
 
@@ -29,6 +24,7 @@ use hosts::{
 };
 use machine::Machine;
 use rivals::{Crossing, Rivals};
+pub(crate) use sites::{GATEWAY, MOBILE, WALL, build, ends, roaming, traffic};
 use sockets::System;
 use split::Refusal;
 pub(crate) use traffic::{Received, Traffic, port_of};
@@ -36,16 +32,12 @@ use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
 
-pub(crate) const MOBILE: usize = 0;
-pub(crate) const GATEWAY: usize = 1;
 /// Where they are, by version of the outer protocol.
 const ENDS: [[&str; 2]; 2] = [
     ["10.0.0.2:5000", "10.0.0.1:5000"],
     ["[fd00::2]:5000", "[fd00::1]:5000"],
 ];
 const AROUND_UDP: usize = 14 + 20 + 8;
-/// Unix time at the start.
-pub(crate) const WALL: u64 = 1_800_000_000_000_000_000;
 /// The port of small requests and their replies.
 const REQUESTS: u16 = 9_000;
 
@@ -172,7 +164,7 @@ fn host(index: usize, setting: Setting) -> Host {
             connections: 512,
             lean: setting.lean && index == MOBILE,
         }),
-        split: (setting.split[index] != SplitTerms::Never).then(|| splitting::config(index)),
+        split: (setting.split[index] != SplitTerms::Never).then(|| sites::splitting::config(index)),
         ..build::config(role, names[index], vec![peer])
     };
     let name = format!("{} in life {}", names[index], setting.lives[index]);
@@ -242,7 +234,7 @@ impl Pair {
             recent: VecDeque::new(),
             events: Vec::new(),
             replies: Vec::new(),
-            systems: splitting::systems(),
+            systems: sites::splitting::systems(),
             answer: Some(Ok(())),
             handing_in: false,
             record: None,
@@ -279,7 +271,7 @@ impl Pair {
     /// A TCP connection of the mobile host with the fixed host takes the place of all other traffic; one end
     /// sends so many bytes.
     pub(crate) fn connect(&mut self, mut ends: ends::Ends, transfer: (usize, u64)) {
-        ends.begin(self.now, transfer);
+        ends.begin(self.now, transfer.0, transfer.1);
         self.ends = Some(ends);
     }
 
@@ -482,7 +474,7 @@ impl Pair {
             while room > 0 {
                 for index in 0..self.traffic.len() {
                     if mine(&self.traffic[index]) {
-                        let packet = self.traffic[index].next();
+                        let packet = self.traffic[index].full_packet();
                         room = room.saturating_sub(packet.len() as u64);
                         self.input(host, Input::Packet(packet));
                     }

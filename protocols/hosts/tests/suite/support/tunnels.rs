@@ -111,7 +111,7 @@ impl Tunnels {
             };
             let mut room = BACKLOG.get().saturating_sub(queued.get());
             while room > 0 {
-                let packet = self.list[number].traffic.next();
+                let packet = self.list[number].traffic.full_packet();
                 room = room.saturating_sub(packet.len() as u64);
                 self.input((number, GATEWAY), Input::Packet(packet));
             }

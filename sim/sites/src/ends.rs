@@ -10,37 +10,37 @@ use wire::checksum::fill_transport_checksum;
 use wire::flow::FlowKey;
 use wire::packet::{Checksum, Packet, PacketBuffer};
 
-use super::{GATEWAY, MOBILE};
+use crate::{GATEWAY, MOBILE};
 
 const PLACES: [&str; 2] = ["10.9.0.2:5000", "192.0.2.1:80"];
 
 /// The two ends, by the host that they stand behind, and what each has read.
-pub(crate) struct Ends {
+pub struct Ends {
     endpoints: [Endpoint; 2],
     /// Port of the mobile host's end.
     port: u16,
     read: [u64; 2],
     finished: [bool; 2],
     /// Ends that gave the connection up, or saw the other one do so.
-    pub(crate) reset: [bool; 2],
+    pub reset: [bool; 2],
     /// Segments that came to each end with a closed window.
-    pub(crate) closed: [u64; 2],
+    pub closed: [u64; 2],
     /// Sender, and number of bytes.
     transfer: (usize, u64),
     /// Packets whose content was not what their place in the stream says, or that were no segments.
-    pub(crate) wrong: u64,
+    pub wrong: u64,
     /// The longest packet that came.
-    pub(crate) longest: usize,
+    pub longest: usize,
 }
 
 impl Ends {
     /// Two ends of this kind that do not know each other yet.
-    pub(crate) fn new(config: &Config) -> Self {
+    pub fn new(config: &Config) -> Self {
         Self::numbered(config, 0)
     }
 
     /// The same with other ports for each number.
-    pub(crate) fn numbered(config: &Config, number: u16) -> Self {
+    pub fn numbered(config: &Config, number: u16) -> Self {
         let place = |host: usize| -> SocketAddrV4 {
             let place: SocketAddrV4 = PLACES[host].parse().expect("an address");
             SocketAddrV4::new(*place.ip(), place.port() + number)
@@ -66,19 +66,19 @@ impl Ends {
     }
 
     /// The mobile host connects, and `host` sends `bytes` and closes.
-    pub(crate) fn begin(&mut self, now: Instant, (host, bytes): (usize, u64)) {
+    pub fn begin(&mut self, now: Instant, host: usize, bytes: u64) {
         self.endpoints[MOBILE].handle_input(now, Input::Connect);
         self.transfer = (host, bytes);
     }
 
     /// Returns true if a packet is of this connection.
-    pub(crate) fn have(&self, packet: &Packet) -> bool {
+    pub fn have(&self, packet: &Packet) -> bool {
         let flow = packet.ip().map(|ip| FlowKey::of(&ip));
         flow.is_some_and(|flow| [flow.source_port, flow.destination_port].contains(&self.port))
     }
 
     /// A packet has come to `host`.
-    pub(crate) fn take(&mut self, now: Instant, host: usize, packet: &Packet) {
+    pub fn take(&mut self, now: Instant, host: usize, packet: &Packet) {
         self.longest = self.longest.max(packet.len());
         let mut bytes = packet.to_vec();
         if packet.checksum == Checksum::Partial {
@@ -95,7 +95,7 @@ impl Ends {
     }
 
     /// The next packet that an end sends, with the host behind which it stands.
-    pub(crate) fn poll_packet(&mut self, now: Instant) -> Option<(usize, Packet)> {
+    pub fn poll_packet(&mut self, now: Instant) -> Option<(usize, Packet)> {
         for host in [MOBILE, GATEWAY] {
             while let Some(output) = self.endpoints[host].poll_output() {
                 match output {
@@ -118,23 +118,26 @@ impl Ends {
         None
     }
 
-    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+    /// Acts at a deadline of either end.
+    pub fn handle_timeout(&mut self, now: Instant) {
         for endpoint in &mut self.endpoints {
             endpoint.handle_timeout(now);
         }
     }
 
-    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+    /// Returns the time when an end acts next by itself.
+    pub fn poll_timeout(&self) -> Option<Instant> {
         let [mobile, fixed] = &self.endpoints;
         machine::earlier(mobile.poll_timeout(), fixed.poll_timeout())
     }
 
     /// Returns the bytes that `host` has read, and true if those were all.
-    pub(crate) fn read(&self, host: usize) -> (u64, bool) {
+    pub fn read(&self, host: usize) -> (u64, bool) {
         (self.read[host], self.finished[host])
     }
 
-    pub(crate) fn counters(&self, host: usize) -> Counters {
+    /// Returns the counters of the end behind `host`.
+    pub fn counters(&self, host: usize) -> Counters {
         self.endpoints[host].counters()
     }
 }

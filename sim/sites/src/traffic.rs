@@ -2,22 +2,19 @@
 
 use std::sync::LazyLock;
 
-use hosts::Input;
-use units::Duration;
 use wire::packet::{Checksum, Packet, PacketBuffer};
 
-use super::{MOBILE, Pair};
-
 /// Bytes of payload in a bulk packet.
-pub(crate) const PAYLOAD: usize = 1_428;
+pub const PAYLOAD: usize = 1_428;
 /// Bytes of a flow after which its content repeats.
 const PERIOD: usize = 7 * 256;
 
 /// A source of TCP packets at one end.
-pub(crate) struct Traffic {
-    pub(crate) port: u16,
-    /// 0 for the mobile, 1 for the gateway.
-    pub(crate) from: usize,
+pub struct Traffic {
+    /// Destination port, by which the flow is told from others.
+    pub port: u16,
+    /// The end that sends.
+    pub from: usize,
     ipv6: bool,
     sequence: u32,
     sent: u64,
@@ -25,7 +22,7 @@ pub(crate) struct Traffic {
 
 impl Traffic {
     /// A flow from the fixed host to the mobile that always has packets waiting.
-    pub(crate) fn bulk(port: u16) -> Self {
+    pub fn bulk(port: u16) -> Self {
         Self {
             port,
             from: 1,
@@ -36,23 +33,26 @@ impl Traffic {
     }
 
     /// One from the mobile to the fixed host.
-    pub(crate) fn upload(port: u16) -> Self {
+    pub fn upload(port: u16) -> Self {
         Self {
             from: 0,
             ..Self::bulk(port)
         }
     }
 
-    pub(crate) fn over_ipv6(self) -> Self {
+    /// The same flow over IPv6.
+    #[must_use]
+    pub fn over_ipv6(self) -> Self {
         Self { ipv6: true, ..self }
     }
 
-    pub(crate) fn next(&mut self) -> Packet {
+    /// The next packet, of the usual length.
+    pub fn full_packet(&mut self) -> Packet {
         self.packet(PAYLOAD)
     }
 
     /// The next packet of the flow.
-    pub(crate) fn packet(&mut self, payload: usize) -> Packet {
+    pub fn packet(&mut self, payload: usize) -> Packet {
         let mut bytes = if self.ipv6 {
             self.ipv6_header(payload)
         } else {
@@ -103,16 +103,19 @@ fn content(sequence: u32, length: usize) -> &'static [u8] {
 
 /// Counters of a flow's receiver.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Received {
-    pub(crate) packets: u64,
-    pub(crate) payload: u64,
+pub struct Received {
+    /// Number of packets.
+    pub packets: u64,
+    /// Number of bytes of payload.
+    pub payload: u64,
     /// Nothing was missing, doubled, moved or changed.
-    pub(crate) in_order: bool,
+    pub in_order: bool,
     next: u32,
 }
 
 impl Received {
-    pub(crate) fn begin() -> Self {
+    /// Returns the counters before the first packet.
+    pub fn begin() -> Self {
         Self {
             in_order: true,
             ..Self::default()
@@ -120,7 +123,7 @@ impl Received {
     }
 
     /// Notes a packet; flows start at sequence number 0.
-    pub(crate) fn note(&mut self, packet: &Packet) {
+    pub fn note(&mut self, packet: &Packet) {
         let tcp = tcp_of(packet);
         let field = [tcp[4], tcp[5], tcp[6], tcp[7]];
         let payload = &tcp[32..];
@@ -138,21 +141,7 @@ fn tcp_of(packet: &Packet) -> &[u8] {
 }
 
 /// The destination port of a packet made here.
-pub(crate) fn port_of(packet: &Packet) -> u16 {
+pub fn port_of(packet: &Packet) -> u16 {
     let tcp = tcp_of(packet);
     u16::from_be_bytes([tcp[2], tcp[3]])
-}
-
-impl Pair {
-    /// Sends the next request of the mobile host, if it is due.
-    pub(super) fn request(&mut self) {
-        if let Some((up, _, next)) = &mut self.requests
-            && *next <= self.now
-        {
-            *next += Duration::from_millis(100);
-            let packet = up.packet(200);
-            self.waiting.push_back(self.now);
-            self.input(MOBILE, Input::Packet(packet));
-        }
-    }
 }

@@ -4,26 +4,26 @@ use units::{Duration, Instant};
 use wire::ip::Transport;
 use wire::packet::Packet;
 
-use super::ends::Ends;
-use super::traffic::{PAYLOAD, Received, Traffic};
-use super::{GATEWAY, MOBILE};
+use crate::ends::Ends;
+use crate::traffic::{PAYLOAD, Received, Traffic};
+use crate::{GATEWAY, MOBILE};
 
 /// A flow from one end to the other.
-pub(crate) struct Flow {
-    pub(super) traffic: Traffic,
+pub struct Flow {
+    pub(crate) traffic: Traffic,
     /// Time between two packets, and of the next one.
-    pub(super) every: Duration,
-    pub(super) next: Instant,
+    pub(crate) every: Duration,
+    pub(crate) next: Instant,
     /// Segments that were sent, and what came of them.
-    pub(crate) sent: u64,
-    pub(crate) received: Received,
+    pub sent: u64,
+    pub received: Received,
     /// Longest time without a packet, since this was set to zero.
-    pub(crate) stall: Duration,
-    pub(super) heard: Instant,
+    pub stall: Duration,
+    pub(crate) heard: Instant,
 }
 
 impl Flow {
-    pub(super) fn new(traffic: Traffic, every: Duration) -> Self {
+    pub(crate) fn new(traffic: Traffic, every: Duration) -> Self {
         Self {
             traffic,
             every,
@@ -36,43 +36,71 @@ impl Flow {
     }
 
     /// Sets the time between two packets.
-    pub(crate) fn slow_down(&mut self, every: Duration) {
+    pub fn slow_down(&mut self, every: Duration) {
         self.every = every;
     }
 
     /// Returns the number of segments that have come.
-    pub(crate) fn came(&self) -> u64 {
+    pub fn came(&self) -> u64 {
         self.received.payload / PAYLOAD as u64
     }
 }
 
-/// A connection of TCP between the mobile host and a fixed one.
-pub(super) struct Connection {
-    pub(super) ends: Ends,
-    /// The gateway at which its packets leave, and come in.
-    exit: usize,
-    /// Bytes that the mobile host has read, and when it read the latest.
-    read: u64,
+/// What was read of a stream, and the longest time in which nothing was.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    pub(crate) read: u64,
     heard: Instant,
     stall: Duration,
 }
 
-impl Connection {
-    /// Returns one over which the fixed host sends without end.
-    pub(super) fn new(now: Instant, mut ends: Ends) -> Self {
-        ends.begin(now, (GATEWAY, 1 << 40));
+impl Meter {
+    pub(crate) fn new(now: Instant) -> Self {
         Self {
-            ends,
-            exit: GATEWAY,
             read: 0,
             heard: now,
             stall: Duration::ZERO,
         }
     }
 
+    /// Notes the number of bytes that have been read.
+    pub(crate) fn note(&mut self, now: Instant, read: u64) {
+        if read > self.read {
+            self.stall = self.stall.max(now.since(self.heard));
+            (self.read, self.heard) = (read, now);
+        }
+    }
+
+    /// Returns the longest time in which nothing was read, since the last call.
+    pub(crate) fn take_stall(&mut self, now: Instant) -> Duration {
+        let longest = self.stall.max(now.since(self.heard));
+        self.stall = Duration::ZERO;
+        longest
+    }
+}
+
+/// A connection of TCP between the mobile host and a fixed one.
+pub(crate) struct Connection {
+    pub(crate) ends: Ends,
+    /// The gateway at which its packets leave, and come in.
+    exit: usize,
+    pub(crate) meter: Meter,
+}
+
+impl Connection {
+    /// Returns one over which the fixed host sends without end.
+    pub(crate) fn new(now: Instant, mut ends: Ends) -> Self {
+        ends.begin(now, GATEWAY, 1 << 40);
+        Self {
+            ends,
+            exit: GATEWAY,
+            meter: Meter::new(now),
+        }
+    }
+
     /// Takes a packet that comes out at a host, unless it is of an earlier connection. All come out at the gateway
     /// where the connection began, as another one would translate their source to another address.
-    pub(super) fn take(&mut self, now: Instant, host: usize, packet: &Packet) {
+    pub(crate) fn take(&mut self, now: Instant, host: usize, packet: &Packet) {
         if !self.ends.have(packet) {
             return;
         }
@@ -91,23 +119,14 @@ impl Connection {
     }
 
     /// Returns the next packet of an end, and the host where it comes in.
-    pub(super) fn poll_packet(&mut self, now: Instant) -> Option<(usize, Packet)> {
+    pub(crate) fn poll_packet(&mut self, now: Instant) -> Option<(usize, Packet)> {
         let (end, packet) = self.ends.poll_packet(now)?;
         Some((if end == MOBILE { MOBILE } else { self.exit }, packet))
     }
 
-    pub(super) fn note(&mut self, now: Instant) {
+    /// Notes what the mobile host has read.
+    pub(crate) fn note(&mut self, now: Instant) {
         let (read, _) = self.ends.read(MOBILE);
-        if read > self.read {
-            self.stall = self.stall.max(now.since(self.heard));
-            (self.read, self.heard) = (read, now);
-        }
-    }
-
-    /// Returns the longest time in which the mobile host has read nothing, since the last call.
-    pub(super) fn take_stall(&mut self, now: Instant) -> Duration {
-        let longest = self.stall.max(now.since(self.heard));
-        self.stall = Duration::ZERO;
-        longest
+        self.meter.note(now, read);
     }
 }

@@ -12,17 +12,19 @@ use wire::address::HopAddress;
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
-pub(crate) fn entropy(seed: u64, name: &str) -> Box<dyn Entropy> {
+/// Returns entropy that this seed and name decide.
+pub fn entropy(seed: u64, name: &str) -> Box<dyn Entropy> {
     let mut stream = RandomStream::named(seed, name);
     Box::new(move |buffer: &mut [u8]| stream.fill(buffer))
 }
 
-pub(crate) fn private_key(name: &str) -> PrivateKey {
+/// Returns the private key of the host with this name, which is no secret.
+pub fn private_key(name: &str) -> PrivateKey {
     PrivateKey::generate(&mut *entropy(1, name))
 }
 
 /// Returns a peer with this name and key, which owns these networks.
-pub(crate) fn peer(name: &str, networks: &[(&str, u8)]) -> Peer {
+pub fn peer(name: &str, networks: &[(&str, u8)]) -> Peer {
     let network = |(text, length): &(&str, u8)| (text.parse().expect("an address"), *length);
     let prefixes: Vec<(IpAddr, u8)> = networks.iter().map(network).collect();
     Peer {
@@ -42,7 +44,7 @@ pub(crate) fn peer(name: &str, networks: &[(&str, u8)]) -> Peer {
 }
 
 /// Returns the configuration of a host with this name and key.
-pub(crate) fn config(role: Role, name: &str, peers: Vec<Peer>) -> Config {
+pub fn config(role: Role, name: &str, peers: Vec<Peer>) -> Config {
     Config {
         role,
         key: private_key(name),
@@ -60,12 +62,12 @@ pub(crate) fn config(role: Role, name: &str, peers: Vec<Peer>) -> Config {
 }
 
 /// Returns a host that draws from `entropy`.
-pub(crate) fn host(config: Config, entropy: Box<dyn Entropy>) -> Host {
+pub fn host(config: Config, entropy: Box<dyn Entropy>) -> Host {
     Host::new(config, entropy).expect("a host")
 }
 
 /// Returns a datagram that arrives now.
-pub(crate) fn datagram(from: HopAddress, arrived: Instant, buffer: PacketBuffer) -> Input {
+pub fn datagram(from: HopAddress, arrived: Instant, buffer: PacketBuffer) -> Input {
     Input::Datagram {
         from,
         arrived,

@@ -2,93 +2,43 @@
 
 use std::collections::BTreeMap;
 
-use hosts::{Config, EventKind, Host, Input, Membership, MobileTerms, Output, Peer, Role};
-use hosts::{SitePart, SiteStatus, TcpMethod, TcpTerms};
+use hosts::{EventKind, Host, Input, Output, SitePart, SiteStatus};
 use machine::{Machine, RandomStream};
-use session::PresharedKey;
+use tcp::Counters;
 use units::{BitRate, Bytes, Duration, Instant, Probability};
 use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
 
-use super::build::{self, datagram, private_key};
-use super::ends::Ends;
-use super::flows::{Connection, Flow};
-use super::traffic::{PAYLOAD, Traffic, port_of};
-use super::{MOBILE, WALL};
-
-/// Gateways; the first one is the mobile host's home.
-pub(crate) const NAMES: [&str; 4] = ["mobile", "home", "second", "third"];
-pub(crate) const HOME: usize = 1;
-/// Ports of the two flows.
-pub(crate) const DOWN: u16 = 1;
-pub(crate) const UP: u16 = 2;
-
-/// Setting of a site.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Setting {
-    pub(crate) seed: u64,
-    /// Rate, one-way delay and probability of a loss on each hop.
-    pub(crate) rate: BitRate,
-    pub(crate) delay: Duration,
-    pub(crate) loss: Probability,
-    /// One-way delay between two gateways.
-    pub(crate) wire: Duration,
-    /// Most segments of a flow that are on their way, as of a sender of TCP; more than a fifth of a second at the
-    /// hop's rate would be dropped at its queue.
-    pub(crate) window: u64,
-    /// Segments for which a packet to the mobile host stands.
-    pub(crate) segments: usize,
-    /// Time that a datagram waits at the hop at most; one that would wait longer is lost.
-    pub(crate) queue: Duration,
-    /// True if only the home knows all others: these know it alone, and are told.
-    pub(crate) is_told: bool,
-    /// Method for TCP on the hop that the home chooses.
-    pub(crate) tcp: TcpMethod,
-    /// What the mobile host does by itself.
-    pub(crate) mobile: MobileTerms,
-    /// True if the mobile host and its home share a secret, which no other gateway has.
-    pub(crate) is_secret: bool,
-}
-
-impl Default for Setting {
-    fn default() -> Self {
-        Self {
-            seed: 1,
-            rate: BitRate::from_megabits(20),
-            delay: Duration::from_millis(10),
-            loss: Probability::NEVER,
-            wire: Duration::from_millis(5),
-            window: 40,
-            segments: 1,
-            queue: Duration::MAX,
-            is_told: false,
-            tcp: TcpMethod::Arq,
-            mobile: MobileTerms::default(),
-            is_secret: false,
-        }
-    }
-}
+use crate::build::{datagram, private_key};
+use crate::ends::Ends;
+use crate::flows::{Connection, Flow};
+pub use crate::setting::{DOWN, HOME, NAMES, Setting, Tcp, UP, peer};
+use crate::setting::{address, host};
+use crate::splitting::Sockets;
+use crate::traffic::{PAYLOAD, Traffic, port_of};
+use crate::{MOBILE, WALL};
 
 /// The ways between the hosts.
-pub(crate) struct Network {
-    pub(crate) setting: Setting,
+pub struct Network {
+    /// The setting of the site.
+    pub setting: Setting,
     random: RandomStream,
     /// Time from which each way is free.
     free_at: BTreeMap<(usize, usize), Instant>,
     /// Datagrams on their way, by time and number.
     flying: BTreeMap<(Instant, u64), (usize, usize, PacketBuffer)>,
     /// Number of datagrams that were sent.
-    pub(crate) number: u64,
+    pub number: u64,
     /// Time when the mobile host sent the last datagram to each gateway.
-    pub(crate) sent: [Instant; NAMES.len()],
+    pub sent: [Instant; NAMES.len()],
     /// Bytes of datagrams between the mobile host and each gateway.
-    pub(crate) bytes: [u64; NAMES.len()],
+    pub bytes: [u64; NAMES.len()],
     /// Delay and probability of a loss that the hop to each gateway adds.
-    pub(crate) more: [(Duration, Probability); NAMES.len()],
+    pub more: [(Duration, Probability); NAMES.len()],
     /// Pairs of hosts between which nothing comes through.
-    pub(crate) cut: Vec<[usize; 2]>,
+    pub cut: Vec<[usize; 2]>,
     /// A host that is stopped, and until when: it does nothing, and what comes waits.
-    pub(crate) stopped: Option<(usize, Instant)>,
+    pub stopped: Option<(usize, Instant)>,
 }
 
 impl Network {
@@ -102,80 +52,25 @@ impl Network {
 }
 
 /// A mobile host and three gateways.
-pub(crate) struct Roaming {
+pub struct Roaming {
     hosts: Vec<Host>,
-    pub(crate) now: Instant,
-    pub(crate) events: Vec<(Instant, usize, EventKind)>,
+    /// The present time.
+    pub now: Instant,
+    /// Events of all hosts.
+    pub events: Vec<(Instant, usize, EventKind)>,
     /// The flow to the mobile host, and that from it.
-    pub(crate) flows: [Flow; 2],
+    pub flows: [Flow; 2],
     connection: Option<Connection>,
+    sockets: Option<Sockets>,
     /// For each gateway, true while packets of the mobile host leave there, as it stands in.
-    pub(crate) exits: [bool; NAMES.len()],
-    pub(crate) network: Network,
-}
-
-fn address(host: usize) -> HopAddress {
-    HopAddress::Udp(([10, 0, 0, host as u8], 5_000).into())
-}
-
-pub(crate) fn peer(of: usize, host: usize) -> Peer {
-    let (networks, site): (&[_], _) = match (of, host) {
-        (MOBILE, HOME) => (&[("0.0.0.0", 0)], SitePart::Home),
-        (MOBILE, _) => (&[("0.0.0.0", 0)], SitePart::Gateway),
-        (HOME, MOBILE) => (&[("10.9.0.2", 32)], SitePart::Alone),
-        (_, MOBILE) => {
-            let home = private_key(NAMES[HOME]).public_key();
-            (&[("10.9.0.2", 32)], SitePart::Guest(home))
-        }
-        _ => (&[], SitePart::Gateway),
-    };
-    Peer {
-        endpoint: (host != MOBILE).then(|| address(host)),
-        membership: Membership {
-            site,
-            ..Membership::default()
-        },
-        // The gateway chooses.
-        tcp: if of == MOBILE {
-            TcpTerms::Follow
-        } else {
-            TcpTerms::Choose(TcpMethod::Arq)
-        },
-        ..build::peer(NAMES[host], networks)
-    }
-}
-
-/// Returns a host in this setting whose first peer, the home or the mobile host, has this place if it is given.
-fn host(index: usize, setting: &Setting, first: Option<SitePart>) -> Host {
-    let is_known = |other: &usize| !setting.is_told || index == HOME || *other == HOME;
-    let others = (0..NAMES.len()).filter(|other| *other != index);
-    let others = others.filter(is_known);
-    let mut peers: Vec<_> = others.map(|other| peer(index, other)).collect();
-    if index == HOME {
-        peers[0].tcp = TcpTerms::Choose(setting.tcp);
-    }
-    if setting.is_secret && [HOME, MOBILE].contains(&index) {
-        peers[0].preshared = Some(PresharedKey::generate(&mut *build::entropy(1, "secret")));
-    }
-    let is_lone = setting.is_told && index == MOBILE;
-    if let Some(site) = first.or(is_lone.then_some(SitePart::Alone)) {
-        peers[0].membership.site = site;
-    }
-    let role = if index == MOBILE {
-        Role::Mobile
-    } else {
-        Role::Gateway
-    };
-    let config = Config {
-        mobile: setting.mobile,
-        stands_in: role == Role::Gateway,
-        ..build::config(role, NAMES[index], peers)
-    };
-    build::host(config, build::entropy(setting.seed, NAMES[index]))
+    pub exits: [bool; NAMES.len()],
+    /// The ways between the hosts.
+    pub network: Network,
 }
 
 impl Roaming {
-    pub(crate) fn new(setting: Setting) -> Self {
+    /// Returns a site in this setting whose hosts begin.
+    pub fn new(setting: Setting) -> Self {
         let hosts = (0..NAMES.len()).map(|index| host(index, &setting, None));
         let mut site = Self {
             hosts: hosts.collect(),
@@ -186,6 +81,7 @@ impl Roaming {
                 Flow::new(Traffic::upload(UP), Duration::from_millis(5)),
             ],
             connection: None,
+            sockets: None,
             exits: [false; NAMES.len()],
             network: Network {
                 setting,
@@ -206,41 +102,42 @@ impl Roaming {
         site
     }
 
-    pub(crate) fn input(&mut self, host: usize, input: Input) {
+    /// Gives a host an input.
+    pub fn input(&mut self, host: usize, input: Input) {
         self.hosts[host].handle_input(self.now, input);
         self.carry(host);
     }
 
     /// Has the mobile host begin a new life, with this clock.
-    pub(crate) fn restart_mobile(&mut self, wall: u64) {
+    pub fn restart_mobile(&mut self, wall: u64) {
         self.restart(MOBILE, wall, None);
     }
 
     /// Has the mobile host begin a new life in which it knows no home, as if the gateways made its proofs.
-    pub(crate) fn without_proofs(&mut self) {
+    pub fn without_proofs(&mut self) {
         self.restart(MOBILE, WALL + 1_000_000_000, Some(SitePart::Gateway));
     }
 
     /// Has a gateway begin a new life in which it takes itself for the home of the mobile host.
-    pub(crate) fn usurp(&mut self, gateway: usize) {
+    pub fn usurp(&mut self, gateway: usize) {
         self.restart(gateway, WALL, Some(SitePart::Alone));
     }
 
     /// Has a host begin a new life.
-    pub(crate) fn restart(&mut self, which: usize, wall: u64, first: Option<SitePart>) {
+    pub fn restart(&mut self, which: usize, wall: u64, first: Option<SitePart>) {
         self.network.setting.seed += 1;
         self.hosts[which] = host(which, &self.network.setting, first);
         self.input(which, Input::Wall(wall));
     }
 
     /// Returns the names of the peers of a host.
-    pub(crate) fn peers_of(&self, host: usize) -> Vec<String> {
+    pub fn peers_of(&self, host: usize) -> Vec<String> {
         let peers = self.hosts[host].status(self.now).peers.into_iter();
         peers.map(|peer| peer.name).collect()
     }
 
     /// Returns the state of the mobile host at a gateway.
-    pub(crate) fn place_at(&self, gateway: usize) -> Option<SiteStatus> {
+    pub fn place_at(&self, gateway: usize) -> Option<SiteStatus> {
         let peers = self.hosts[gateway].status(self.now).peers;
         let mobile = peers
             .into_iter()
@@ -249,7 +146,7 @@ impl Roaming {
     }
 
     /// Returns the name of the gateway that serves the mobile host, or that relays.
-    pub(crate) fn serving(&self) -> String {
+    pub fn serving(&self) -> String {
         let peers = self.hosts[MOBILE].status(self.now).peers;
         let with = |site| peers.iter().find(|peer| peer.site.as_ref() == Some(&site));
         let serves = with(SiteStatus::Relays).or_else(|| with(SiteStatus::Serves));
@@ -257,7 +154,7 @@ impl Roaming {
     }
 
     /// Has the mobile host move to this gateway.
-    pub(crate) fn move_to(&mut self, gateway: usize) {
+    pub fn move_to(&mut self, gateway: usize) {
         let key = private_key(NAMES[gateway]).public_key();
         self.input(MOBILE, Input::MoveTo(key));
     }
@@ -267,6 +164,11 @@ impl Roaming {
             match output {
                 Output::Packet(packet) => self.delivered(host, &packet),
                 Output::Datagram { to, buffer, .. } => self.launch(host, to, buffer),
+                Output::System(request) => {
+                    if let Some(sockets) = &mut self.sockets {
+                        sockets.carry_out(host, request);
+                    }
+                }
                 Output::Exits { begins, .. } => self.exits[host] = begins,
                 Output::Event(event) => self.events.push((self.now, host, event.kind)),
                 _ => {}
@@ -288,24 +190,75 @@ impl Roaming {
     }
 
     /// Begins a connection over which the fixed host sends without end.
-    pub(crate) fn connect(&mut self, ends: Ends) {
+    pub fn connect(&mut self, ends: Ends) {
         self.connection = Some(Connection::new(self.now, ends));
     }
 
+    /// Begins a download over a connection that the hosts split.
+    pub fn download_split(&mut self, number: u16) {
+        let (sockets, syn) = Sockets::download(self.now, number);
+        self.sockets = Some(sockets);
+        self.input(MOBILE, Input::Packet(syn));
+        self.hand_in_events();
+    }
+
+    /// Gives the hosts what has happened on their sockets, until nothing does.
+    fn hand_in_events(&mut self) {
+        for host in [MOBILE, HOME, MOBILE] {
+            while let Some(sockets) = &mut self.sockets
+                && let Some(event) = sockets.poll_event(host)
+            {
+                self.input(host, Input::System(event));
+            }
+        }
+        if let Some(sockets) = &mut self.sockets {
+            sockets.note(self.now);
+        }
+    }
+
+    /// Returns the number of bytes that the mobile host has read of its connection.
+    pub fn read(&self) -> u64 {
+        let whole = self.connection.as_ref().map(|connection| &connection.meter);
+        let split = self.sockets.as_ref().map(|sockets| &sockets.meter);
+        whole.or(split).map_or(0, |meter| meter.read)
+    }
+
+    /// Returns the counters of an end of the connection, if that crosses whole.
+    pub fn counters(&self, end: usize) -> Option<Counters> {
+        let connection = self.connection.as_ref();
+        connection.map(|connection| connection.ends.counters(end))
+    }
+
     /// Returns true if the connection goes on at both ends, and every byte is what it should be.
-    pub(crate) fn is_connected(&self) -> bool {
+    pub fn is_connected(&self) -> bool {
+        if let Some(sockets) = &self.sockets {
+            return sockets.is_connected();
+        }
         let ends = self.connection.as_ref().map(|connection| &connection.ends);
         ends.is_some_and(|ends| ends.reset == [false; 2] && ends.wrong == 0)
     }
 
     /// Returns the longest time in which the mobile host has read nothing of the connection, since the last call.
-    pub(crate) fn take_stall(&mut self) -> Duration {
+    pub fn take_stall(&mut self) -> Duration {
         let now = self.now;
-        let connection = self.connection.as_mut();
-        connection.map_or(Duration::ZERO, |connection| connection.take_stall(now))
+        let whole = self
+            .connection
+            .as_mut()
+            .map(|connection| &mut connection.meter);
+        let split = self.sockets.as_mut().map(|sockets| &mut sockets.meter);
+        whole
+            .or(split)
+            .map_or(Duration::ZERO, |meter| meter.take_stall(now))
     }
 
     fn take_segment(&mut self, host: usize, packet: &Packet) {
+        if let Some(sockets) = self
+            .sockets
+            .as_mut()
+            .filter(|_| [MOBILE, HOME].contains(&host))
+        {
+            return sockets.take(host, packet);
+        }
         if let Some(connection) = &mut self.connection {
             connection.take(self.now, host, packet);
         }
@@ -361,7 +314,7 @@ impl Roaming {
     }
 
     /// Lets time pass. Both flows send, unless they are `silent`.
-    pub(crate) fn run(&mut self, span: Duration, silent: bool) {
+    pub fn run(&mut self, span: Duration, silent: bool) {
         let end = self.now + span;
         loop {
             let timers = (0..NAMES.len()).filter_map(|host| self.due(host));
@@ -411,6 +364,7 @@ impl Roaming {
             }
         }
         self.carry_segments();
+        self.hand_in_events();
         let Setting {
             window, segments, ..
         } = self.network.setting;
