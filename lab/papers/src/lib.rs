@@ -9,6 +9,7 @@ mod recordings;
 mod router;
 
 pub mod csdp96;
+pub mod handoff;
 pub mod matrix;
 pub mod mtcp00;
 pub mod nfs95;

@@ -83,7 +83,7 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
     config.remove_old_key(&source);
     let keys = config.keys(&source)?;
     let state_dir = source.file(&config.state_dir);
-    if config.peers.is_empty() {
+    if config.peers.is_empty() && config.gateways.is_empty() {
         tracing::warn!("no peers are configured, so no mobile host can connect");
     }
     let plan = bearer::Plan {

@@ -2,7 +2,7 @@
 
 use experiment::Experiment;
 use experiment::channel_errors;
-use papers::{csdp96, matrix, mtcp00, nfs_csdp, nfs95, nfs97, ton97};
+use papers::{csdp96, handoff, matrix, mtcp00, nfs_csdp, nfs95, nfs97, ton97};
 
 use crate::failure::Failure;
 
@@ -16,6 +16,7 @@ const GROUPS: &[&[&dyn Experiment]] = &[
     ton97::EXPERIMENTS,
     mtcp00::EXPERIMENTS,
     matrix::EXPERIMENTS,
+    handoff::EXPERIMENTS,
 ];
 
 /// Returns all experiments.

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use experiment::{Campaign, Experiment, Override, Plan, Program, Table, run};
-use papers::{csdp96, matrix, mtcp00, nfs_csdp, nfs95, nfs97, ton97};
+use papers::{csdp96, handoff, matrix, mtcp00, nfs_csdp, nfs95, nfs97, ton97};
 
 /// Returns the experiment of this name.
 pub(crate) fn named(name: &str) -> &'static dyn Experiment {
@@ -18,6 +18,7 @@ pub(crate) fn named(name: &str) -> &'static dyn Experiment {
         ton97::EXPERIMENTS,
         mtcp00::EXPERIMENTS,
         matrix::EXPERIMENTS,
+        handoff::EXPERIMENTS,
     ];
     let mut known = groups.into_iter().flatten();
     *known.find(|known| known.about().name == name).unwrap()

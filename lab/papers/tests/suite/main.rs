@@ -4,6 +4,7 @@
 
 mod claims;
 mod csdp96;
+mod handoff;
 mod lab;
 mod matrix;
 mod mtcp00;
