@@ -2,10 +2,12 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::mpsc::{Sender, channel};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use hosts::EventKind;
+use edges::wait::Notifier;
+use hosts::{EventKind, Input};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +41,15 @@ impl Exit {
     }
 }
 
+/// Result of changes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Changed {
+    /// Inner addresses with which packets may leave here now.
+    pub ready: Vec<IpNet>,
+    /// Why others may not, for the user.
+    pub refused: Vec<String>,
+}
+
 /// A change to the system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -61,33 +72,69 @@ impl Change {
 }
 
 /// A thread that makes changes.
-pub struct Changes(Sender<Change>);
+pub struct Changes {
+    ask: Sender<Change>,
+    done: Receiver<Input>,
+    bell: Notifier,
+}
 
 impl Changes {
-    /// Starts a thread that calls `make` with all changes that were demanded since the last call, in their order. It
-    /// may block. The thread ends with the value that is returned.
+    /// Starts a thread that calls `make`, which may block, with all changes that were demanded since the last call, in
+    /// their order. The thread ends with the value that is returned.
     ///
     /// # Errors
-    /// If no thread is available.
+    /// If no thread or descriptor is available.
     pub fn start(
-        make: impl Fn(Vec<Change>) -> io::Result<()> + Send + 'static,
+        make: impl Fn(Vec<Change>) -> io::Result<Changed> + Send + 'static,
     ) -> io::Result<Self> {
         let (ask, asked) = channel();
+        let (tell, done) = channel();
+        let bell = Notifier::new()?;
+        let ringer = bell.clone();
         let work = move || {
             while let Ok(first) = asked.recv() {
                 let changes = std::iter::once(first).chain(asked.try_iter());
-                if let Err(error) = make(changes.collect()) {
+                let Changed { ready, refused } = make(changes.collect()).unwrap_or_else(|error| {
                     tracing::error!("cannot change the ways of packets: {error}");
+                    Changed::default()
+                });
+                for why in refused {
+                    tracing::warn!(
+                        "connections of a silent gateway's mobile hosts wait for it: {why}"
+                    );
+                }
+                if !ready.is_empty() {
+                    let prefix = |network: IpNet| (network.addr(), network.prefix_len());
+                    let prefixes = ready.into_iter().map(prefix).collect();
+                    // If the loop is gone, nothing leaves.
+                    let _ = tell.send(Input::ExitsOpen(prefixes));
+                    let _ = ringer.ring();
                 }
             }
         };
         thread::Builder::new().name("changes".into()).spawn(work)?;
-        Ok(Self(ask))
+        Ok(Self { ask, done, bell })
     }
 
     /// Has a change made.
     pub(crate) fn make(&self, change: Change) {
         // Without its thread nothing can be changed, which that thread has reported.
-        let _ = self.0.send(change);
+        let _ = self.ask.send(change);
+    }
+
+    /// Returns what the host is to know next of the changes.
+    pub(crate) fn poll_done(&self) -> Option<Input> {
+        self.done.try_recv().ok()
+    }
+
+    /// Resets the notification.
+    pub(crate) fn hear(&self) -> io::Result<()> {
+        self.bell.hear().map(drop)
+    }
+}
+
+impl AsFd for Changes {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
     }
 }

@@ -39,8 +39,7 @@ use crate::resolver::Names;
 use crate::sockets::Sockets;
 use crate::supervisor::Supervisor;
 
-/// Tokens of descriptors; those of the control socket's clients follow, and, from a much higher number, those of signal
-/// subscribers.
+/// Tokens of descriptors; those of the control socket's clients follow, and then those of signal subscribers.
 const DEVICE: u64 = 0;
 const BEARER: u64 = 1;
 const SIGNALS: u64 = 2;
@@ -193,6 +192,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         watch(ports.network.as_ref().map(|port| port as _), NETWORK)?;
         watch(ports.finder.as_ref().map(|port| port as _), FINDER)?;
         watch(ports.reloader.as_ref().map(|port| port as _), RELOADER)?;
+        watch(ports.changes.as_ref().map(|port| port as _), FINDER)?;
         let publisher = ports.announcer.as_ref().map(|port| &port.publisher as _);
         watch(publisher, ANNOUNCER)?;
         let started = clock::monotonic();

@@ -25,7 +25,7 @@ use edges::undo::{UndoError, UndoLog};
 use serde::{Deserialize, Serialize};
 use session::ParseKeyError;
 
-use crate::changes::{Change, Exit, Way};
+use crate::changes::{Change, Changed, Exit, Way};
 use crate::privileges;
 use crate::reloader::KeyClaim;
 
@@ -77,11 +77,8 @@ pub trait Reload {
     /// A message for the user. Nothing is stored then.
     fn claim(&mut self, claim: &KeyClaim) -> Result<Claimed, String>;
 
-    /// Has packets of other gateways' mobile hosts leave here, or no more.
-    ///
-    /// # Errors
-    /// A message for the user. The other changes are made.
-    fn lead_out(&mut self, undo: &mut UndoLog, exits: &[Exit]) -> Result<(), String>;
+    /// Has packets of other gateways' mobile hosts leave here, or no more, as far as possible.
+    fn lead_out(&mut self, undo: &mut UndoLog, exits: &[Exit]) -> Changed;
 
     /// Adapts the system to the configuration that was read last.
     ///
@@ -164,8 +161,10 @@ impl Helper {
     ///
     /// # Errors
     /// The helper's error, or `WouldBlock` if it does not answer.
-    pub fn change(&mut self, changes: Vec<Change>) -> io::Result<()> {
-        self.ask(&Request::Change(changes)).map(drop)
+    pub fn change(&mut self, changes: Vec<Change>) -> io::Result<Changed> {
+        let changed = self.ask(&Request::Change(changes))?;
+        let changed = changed.map(|text| serde_json::from_str(&text));
+        Ok(changed.transpose()?.unwrap_or_default())
     }
 
     /// Has the helper read the configuration again; returns the result of [`Reload::read`].
@@ -306,7 +305,10 @@ fn make(
     }
     match exits.as_slice() {
         [] => Ok(None),
-        exits => reload.lead_out(undo, exits).map(|()| None),
+        exits => {
+            let changed = serde_json::to_string(&reload.lead_out(undo, exits));
+            changed.map(Some).map_err(|error| error.to_string())
+        }
     }
 }
 

@@ -29,7 +29,7 @@ mod socket_file;
 
 use lock::lock;
 
-pub use changes::{Change, Changes, Exit, Way};
+pub use changes::{Change, Changed, Changes, Exit, Way};
 pub use event_loop::{
     BearerStatus, DeviceStatus, EventLoop, LoopCounters, MEMORY_BESIDE, RuntimeError, Status,
     Stopped, Summary,

@@ -314,6 +314,7 @@ impl Machine for Host {
             Input::NextKey(key) => self.begin_claim(now, *key),
             Input::MoveTo(gateway) => self.move_as_asked(now, &gateway),
             Input::Compare => self.mobile.comparisons.begin_now(now),
+            Input::ExitsOpen(prefixes) => self.exits_open(&prefixes),
             Input::Drain(begins) => self.drain(now, begins),
             Input::Memory(total) => {
                 if let Some(leases) = &mut self.leases {

@@ -143,6 +143,9 @@ pub enum Input {
     /// This host, a gateway of a site, is to be left by its mobile hosts, for others of the site; or, if this is false,
     /// no more.
     Drain(bool),
+    /// The system is ready for packets with these inner addresses, each with a prefix length in bits, as asked for by
+    /// [`Output::Exits`].
+    ExitsOpen(Vec<(IpAddr, u8)>),
     /// Most memory for all peers together from now on, if it is limited.
     Memory(Bytes),
     /// This host is about to stop: it notifies its peers and forgets them.
@@ -211,8 +214,8 @@ pub enum Output {
     },
     /// What the gateway offers as the resolver of the hop, if that is new; without servers it offers none.
     Resolvers(Resolvers),
-    /// Packets of a guest leave at this gateway, or do so no more: the driver has those to these inner addresses come
-    /// here, too.
+    /// Packets of a guest are to leave at this gateway, or do so no more: the driver makes the system ready to
+    /// translate these inner addresses, and to lead packets to them here. Nothing leaves before [`Input::ExitsOpen`].
     Exits {
         /// Each is an address and a prefix length in bits.
         prefixes: Vec<(IpAddr, u8)>,

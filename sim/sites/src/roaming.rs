@@ -169,7 +169,12 @@ impl Roaming {
                         sockets.carry_out(host, request);
                     }
                 }
-                Output::Exits { begins, .. } => self.exits[host] = begins,
+                Output::Exits { prefixes, begins } => {
+                    self.exits[host] = begins;
+                    if begins {
+                        self.hosts[host].handle_input(self.now, Input::ExitsOpen(prefixes));
+                    }
+                }
                 Output::Event(event) => self.events.push((self.now, host, event.kind)),
                 _ => {}
             }

@@ -199,7 +199,7 @@ pub(super) fn start(lookout: Option<Lookout>, link: &str) -> Result<Option<Finde
 }
 
 /// Returns true for addresses of private networks (RFC 1918, RFC 4193), of links, and of hosts themselves.
-pub(super) fn is_private(address: IpAddr) -> bool {
+fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => {
             address.is_private() || address.is_link_local() || address.is_loopback()

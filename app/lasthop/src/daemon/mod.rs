@@ -2,6 +2,7 @@
 
 mod bearer;
 mod dns;
+mod exits;
 mod gateway;
 mod lookout;
 mod mobile;

@@ -13,7 +13,7 @@ use edges::undo::UndoLog;
 use runtime::helper::{self, Charge, Claimed, Helper};
 use runtime::privileges::{self, Remains, User};
 use runtime::sockets::Divert;
-use runtime::{Change, KeyClaim};
+use runtime::{Change, Changed, KeyClaim};
 use rustix::thread::CapabilitySet;
 
 use super::reload::Reading;
@@ -155,7 +155,7 @@ impl Keeper {
     }
 
     /// Makes changes of the ways of packets.
-    pub(super) fn change(&self, changes: Vec<Change>) -> io::Result<()> {
+    pub(super) fn change(&self, changes: Vec<Change>) -> io::Result<Changed> {
         lock(&self.0).change(changes)
     }
 

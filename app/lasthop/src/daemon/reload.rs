@@ -5,22 +5,20 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use edges::diversion::{Diversion, Networks};
-use edges::netlink::{MAIN_TABLE, Netlink, Route};
 use edges::undo::UndoLog;
 use hosts::{ClaimRefusal, Decline, Input, OwnKeys, Resolvers};
 use ipnet::IpNet;
 use runtime::helper::{Charge, Claimed, Reload};
-use runtime::{Ended, Exit, KeyClaim, Reloaded, Reloader};
+use runtime::{Changed, Ended, Exit, KeyClaim, Reloaded, Reloader};
 use serde::{Deserialize, Serialize};
 use session::{PresharedKey, PrivateKey, PublicKey};
 use units::Bytes;
 
 use super::dns::Offer;
+use super::exits;
 use super::gateway::{Member, Wiring, members, memory_of_peers, unix_seconds};
-use super::lookout::is_private;
 use super::privileges::Keeper;
 use super::split;
-use crate::clash;
 use crate::config::gateway::GatewayConfig;
 use crate::config::mobile::MobileConfig;
 use crate::config::{ReadFiles, Source};
@@ -85,24 +83,6 @@ impl Reading {
         };
         diversion.install().map_err(Failure::broken)
     }
-
-    /// Refuses inner addresses that are not private, or that another network of this host has.
-    fn free(&self, networks: &[IpNet]) -> Result<(), Failure> {
-        if let Some(public) = networks.iter().find(|network| !is_private(network.addr())) {
-            return Err(Failure::setting(format!("{public} is no private address")));
-        }
-        let mut netlink = Netlink::open().map_err(Failure::broken)?;
-        let routes = netlink.routes(MAIN_TABLE).map_err(Failure::broken)?;
-        let has = |route: &&Route| {
-            let (other, length) = (&route.destination, route.destination.prefix_len());
-            let overlaps = |own: &IpNet| own.contains(other) || other.contains(own);
-            route.link.as_ref() != Some(&self.link) && length > 0 && networks.iter().any(overlaps)
-        };
-        match routes.iter().find(has) {
-            Some(route) => Err(Failure::setting(clash::words(route))),
-            None => Ok(()),
-        }
-    }
 }
 
 impl Reload for Reading {
@@ -134,23 +114,40 @@ impl Reload for Reading {
         stored.map_err(|error| error.to_string())
     }
 
-    fn lead_out(&mut self, undo: &mut UndoLog, exits: &[Exit]) -> Result<(), String> {
-        let mut refused = Ok(());
+    fn lead_out(&mut self, undo: &mut UndoLog, exits: &[Exit]) -> Changed {
+        let before = self.exits.clone();
+        let versions = self
+            .present
+            .as_ref()
+            .map(|present| Wiring::new(present).versions());
+        let mut changed = Changed::default();
         for Exit { networks, begins } in exits {
             self.exits.retain(|known| !networks.contains(known));
-            if *begins {
-                match self.free(networks) {
-                    Ok(()) => self.exits.extend(networks),
-                    Err(error) => refused = Err(error.to_string()),
+            for network in networks.iter().filter(|_| *begins) {
+                match exits::free(network, &self.link, versions) {
+                    Ok(()) => self.exits.push(*network),
+                    Err(error) => changed.refused.push(format!("{network}: {error}")),
                 }
             }
         }
         let Some(present) = &self.present else {
-            return refused;
+            return changed;
         };
-        self.adapt(undo, present)
-            .map_err(|error| error.to_string())?;
-        refused
+        if let Err(error) = self.adapt(undo, present) {
+            changed.refused.push(error.to_string());
+            self.exits.retain(|network| before.contains(network));
+            // The first error is the one to report.
+            let _ = self
+                .present
+                .as_ref()
+                .map(|present| self.adapt(undo, present));
+        }
+        let begun = exits.iter().filter(|exit| exit.begins);
+        let begun = begun.flat_map(|exit| exit.networks.iter().copied());
+        changed.ready = begun
+            .filter(|network| self.exits.contains(network))
+            .collect();
+        changed
     }
 
     fn apply(&mut self, undo: &mut UndoLog) -> Result<(), String> {

@@ -13,7 +13,7 @@ use wire::packet::Packet;
 use super::capture::take_copies;
 use super::fades::{FadeLine, FadeLog};
 use super::{EventLoop, Work};
-use crate::changes::{Change, Exit};
+use crate::changes::{Change, Changes, Exit};
 use crate::finder::{Errand, Finder};
 use crate::host::DrivenHost;
 use crate::reloader::KeyClaim;
@@ -33,13 +33,19 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         }
     }
 
-    /// Passes what was found out to the host.
+    /// Passes what was found out, and changed, to the host.
     pub(super) fn take_found(&mut self) -> io::Result<()> {
         if let Some(finder) = &self.work.finder {
             finder.hear()?;
         }
         while let Some(input) = self.work.finder.as_ref().and_then(Finder::poll_found) {
             tracing::debug!(?input, "found out");
+            self.tell(clock::monotonic(), input);
+        }
+        if let Some(changes) = &self.work.changes {
+            changes.hear()?;
+        }
+        while let Some(input) = self.work.changes.as_ref().and_then(Changes::poll_done) {
             self.tell(clock::monotonic(), input);
         }
         Ok(())

@@ -83,6 +83,7 @@ impl Machine for Echo {
             | Input::MoveTo(_)
             | Input::Compare
             | Input::Drain(_)
+            | Input::ExitsOpen(_)
             | Input::System(_)
             | Input::Path { .. }
             | Input::PortRefused(_)

@@ -248,7 +248,7 @@ impl Host {
         }
         if attachment.trial.is_some() {
             // There are new keys with it the next time.
-            if attachment.to != self.mobile.gateway {
+            if ![self.mobile.gateway, self.attached_to()].contains(&attachment.to) {
                 self.leave_gateway(now, attachment.to);
             }
             return;

@@ -61,8 +61,12 @@ impl Host {
         guest.number = step.number;
         guest.claim = Some(Box::new((step.clone(), proof)));
         self.change_guest(index, |guest| {
-            guest.service.is_here = true;
-            guest.service.may_be_alone = false;
+            guest.service = Service {
+                is_here: true,
+                came: guest.service.came,
+                carried: guest.service.carried,
+                ..Service::default()
+            };
             guest.relayed = None;
         });
         self.takes_over(now, index);
@@ -205,6 +209,7 @@ impl Host {
         let claim = self.guest(index).and_then(Guest::begin_anew);
         if let (Some(home), Some((step, proof))) = (home, claim) {
             self.agenda.site.set(index, now + AGAIN);
+            self.sent_to_home(now, home);
             self.send_site_message(now, home, &SiteMessage::Arrived(mobile, step, proof));
         }
     }

@@ -238,6 +238,9 @@ impl Host {
             self.remove(now, index);
             self.add(now, settings, scope)?;
         } else {
+            if settings.prefixes != peer.settings.prefixes {
+                self.end_exits(index);
+            }
             self.vacate(index);
             if let Some(sharing) = &mut self.sharing {
                 sharing.air.join(now, index, settings.weight);

@@ -256,7 +256,7 @@ impl Host {
         self.mobile.direct = direct.or(self.mobile.direct);
         self.mobile.watch.answered();
         self.redirect(now, home, at);
-        self.part_from(now, former);
+        self.part_from(now, former.filter(|former| *former != by));
         self.mobile.comparisons.moved(now, attachment.cause);
         let lasted = now.since(attachment.since);
         let kind = if by == home {

@@ -7,7 +7,6 @@ use wire::address::HopAddress;
 
 use super::Host;
 use crate::peer::of_relay;
-use crate::site::Guest;
 use crate::{EventKind, terms};
 
 impl Host {
@@ -96,7 +95,8 @@ impl Host {
             }
         }
         if let session::Event::Left { .. } | session::Event::Expired { .. } = event {
-            self.change_guest(index, Guest::leaves);
+            let has_left = matches!(event, session::Event::Left { .. });
+            self.guest_is_away(index, has_left);
         }
         self.link(now, index);
         if let session::Event::Established { .. } = event {

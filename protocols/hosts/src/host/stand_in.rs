@@ -1,5 +1,7 @@
 //! A gateway that stands in for the home of its guests while that is silent.
 
+use std::net::IpAddr;
+
 use units::Instant;
 use wire::packet::Packet;
 
@@ -23,7 +25,7 @@ impl Host {
             return;
         }
         if !self.has_guests_of(now, home) {
-            return self.peers.homes.forget(home);
+            return self.peers.homes.rest(home);
         }
         let (round_trip, _) = self.peers[home].association.measured();
         let step = self
@@ -43,7 +45,8 @@ impl Host {
     fn has_guests_of(&mut self, now: Instant, home: usize) -> bool {
         let guests = self.guests_of(home);
         guests.into_iter().any(|index| {
-            let guest = self.guest(index);
+            let is_linked = self.peers[index].presence.is_linked();
+            let guest = self.guest(index).filter(|_| is_linked);
             guest.is_some_and(|guest| guest.service.is_here || guest.is_relayed(now))
         })
     }
@@ -143,6 +146,19 @@ impl Host {
         }
     }
 
+    /// The system is ready for packets with these inner addresses.
+    pub(super) fn exits_open(&mut self, prefixes: &[(IpAddr, u8)]) {
+        for prefix in prefixes {
+            let guest = self
+                .routes
+                .owner(prefix.0)
+                .and_then(|index| self.guest(index));
+            if let Some(exits) = guest.and_then(|guest| guest.exits.as_mut()) {
+                exits.open(&[*prefix]);
+            }
+        }
+    }
+
     fn report_exits(&mut self, index: usize, begins: bool) {
         let settings = &self.peers[index].settings;
         let prefixes = settings.prefixes.clone();
@@ -151,9 +167,30 @@ impl Host {
 
     /// The home of a guest knows a later attachment of it: it is elsewhere, or has to attach again.
     pub(super) fn guest_is_behind(&mut self, now: Instant, index: usize, message: &SiteMessage) {
+        let is_linked = self.peers[index].presence.is_linked();
+        let mut has_gone = false;
         if let Some(guest) = self.guest(index).filter(|guest| guest.service.is_unknown) {
             guest.claim = None;
+            has_gone = !is_linked;
         }
         self.send_site_message(now, index, message);
+        if has_gone {
+            self.change_guest(index, Guest::leaves);
+        }
+    }
+
+    /// A guest has left, or its keys have expired: it may be back with new ones, unless its home knows better.
+    pub(super) fn guest_is_away(&mut self, index: usize, has_left: bool) {
+        let home = self.home_of(index);
+        let is_alone = home.is_some_and(|home| self.peers.homes.is_silent(home));
+        let is_over = |guest: &mut Guest| has_left || guest.claim.is_none();
+        if self.guest(index).is_some_and(is_over) {
+            self.change_guest(index, Guest::leaves);
+        } else {
+            self.change_guest(index, |guest| guest.relayed = None);
+        }
+        if is_alone && has_left {
+            self.end_exits(index);
+        }
     }
 }

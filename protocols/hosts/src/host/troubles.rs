@@ -75,6 +75,9 @@ impl Host {
         {
             return;
         }
+        if self.is_gateway(index) && matches!(event, session::Event::Declined { .. }) {
+            self.peers.homes.dismissed(index);
+        }
         let clues = &mut self.peers[index].signs.clues;
         match *event {
             session::Event::Declined { reason, clock, .. } => {

@@ -100,6 +100,7 @@ impl Guest {
         self.service = Service {
             is_here,
             may_be_alone: self.service.may_be_alone,
+            is_unknown: true,
             ..Service::default()
         };
         Some(claim.clone())

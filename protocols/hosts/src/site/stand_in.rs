@@ -9,6 +9,7 @@ use wire::ip::{Protocol, Transport};
 use wire::packet::Packet;
 
 use super::{Watch, WatchStep};
+use crate::route::Routes;
 
 /// Time between two questions to a home that is silent.
 const ASK_SILENT: Duration = Duration::from_secs(1);
@@ -109,7 +110,13 @@ impl Homes {
         watch.is_some_and(|watch| !std::mem::replace(&mut watch.stands_in, true))
     }
 
-    /// Ends the watch on a home.
+    /// Ends the watch on a home that has no guest here.
+    pub(crate) fn rest(&mut self, home: usize) {
+        self.watches
+            .retain(|known, watch| *known != home || watch.has_dismissed);
+    }
+
+    /// Forgets a home, which is no peer any more.
     pub(crate) fn forget(&mut self, home: usize) {
         self.watches.remove(&home);
     }
@@ -131,7 +138,8 @@ impl Homes {
             home.watch.rest(home.expected());
             return Some((HomeStep::Wait, home.watch.due()));
         }
-        let falls_silent = home.watch.step(now, round_trip)? == WatchStep::Move && !home.is_silent;
+        let is_over = home.watch.step(now, round_trip)? == WatchStep::Move;
+        let falls_silent = is_over && !home.is_silent && !home.has_dismissed;
         home.is_silent |= falls_silent;
         if home.is_silent {
             home.watch.rest(Some(now + ASK_SILENT));
@@ -149,16 +157,26 @@ impl Homes {
 /// other hosts know them by this gateway's address.
 #[derive(Debug, Default)]
 pub(crate) struct Exits {
+    /// Inner addresses for which the system of this gateway is ready.
+    open: Routes,
     flows: BTreeMap<FlowKey, Instant>,
 }
 
 impl Exits {
+    /// Notes that the system is ready for these inner addresses, each with a prefix length in bits.
+    pub(crate) fn open(&mut self, prefixes: &[(IpAddr, u8)]) {
+        for (network, length) in prefixes {
+            self.open.add(*network, *length, 0);
+        }
+    }
+
     /// Returns true if a packet leaves here: its flow does, or begins with this packet and `may_begin` here. A
     /// connection that began elsewhere must not: its other end would reset it, as it would come from another address.
     pub(crate) fn lead(&mut self, now: Instant, packet: &Packet, may_begin: bool) -> bool {
-        let Some(ip) = packet.ip().filter(|ip| is_translated(ip.source())) else {
+        let Some(ip) = packet.ip() else { return false };
+        if self.open.owner(ip.source()).is_none() {
             return false;
-        };
+        }
         let flow = FlowKey::of(&ip);
         let used = self.flows.get_mut(&flow);
         if let Some(used) = used.filter(|used| now.since(**used) < idle(&flow)) {
@@ -185,14 +203,6 @@ impl Exits {
                 self.flows.remove(&flow);
             }
         }
-    }
-}
-
-/// Returns true if the gateway translates an address, so that replies come to it.
-fn is_translated(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(_) => true,
-        IpAddr::V6(address) => address.is_unique_local(),
     }
 }
 
@@ -227,9 +237,17 @@ mod tests {
         Packet::new(PacketBuffer::copy_of(&bytes))
     }
 
+    /// Returns exits for which the system is ready.
+    fn exits() -> Exits {
+        let mut exits = Exits::default();
+        exits.open(&[(IpAddr::from([10, 9, 0, 2]), 32)]);
+        exits
+    }
+
     #[test]
     fn a_flow_leaves_where_it_began() {
-        let (mut exits, now) = (Exits::default(), Instant::from_millis(1));
+        let (mut exits, now) = (exits(), Instant::from_millis(1));
+        assert!(!Exits::default().lead(now, &packet(UDP, 1, 0), true));
         for (protocol, flags, begins) in [(UDP, 0, true), (TCP, SYN, true), (TCP, ACK, false)] {
             let number = 1 + u16::from(flags);
             let packet = packet(protocol, number, flags);
@@ -248,7 +266,7 @@ mod tests {
 
     #[test]
     fn the_flow_that_was_idle_for_longest_makes_room() {
-        let mut exits = Exits::default();
+        let mut exits = exits();
         for number in 0..=FLOWS_MOST as u16 {
             let now = Instant::from_millis(number.into());
             assert!(exits.lead(now, &packet(UDP, number, 0), true));
