@@ -11,7 +11,7 @@ use crate::site::{Guest, Key, Member, Proof, Service, SiteMessage, Step, Yielded
 const AGAIN: Duration = Duration::from_millis(500);
 
 impl Host {
-    /// Passes on a packet from a guest to its home; returns it if the peer is no guest.
+    /// Passes on a packet from a guest to its home; returns it if the peer is no guest, or if it leaves here.
     pub(super) fn arrived_from_guest(
         &mut self,
         now: Instant,
@@ -19,12 +19,14 @@ impl Host {
         packet: Packet,
     ) -> Option<Packet> {
         let home = self.home_of(index);
-        if self.exits_here(now, index, &packet) {
-            return Some(packet);
-        }
+        let is_silent = home.is_some_and(|home| self.peers.homes.is_silent(home));
         let Member::Guest(guest) = &mut self.peers[index].site.member else {
             return Some(packet);
         };
+        let mut exits = guest.exits.iter_mut();
+        if exits.any(|exits| exits.lead(now, &packet, is_silent)) {
+            return Some(packet);
+        }
         match home.filter(|_| guest.service.is_served) {
             Some(home) => {
                 guest.service.carried += packet.data_segments();
@@ -223,9 +225,7 @@ impl Host {
         if self.peers.homes.has_left(home) {
             return self.home_falls_silent(now, home);
         }
-        let is_its = |index: &usize| self.home_of(*index) == Some(home);
-        let guests = self.peers.indices().into_iter().filter(is_its);
-        for index in guests.collect::<Vec<_>>() {
+        for index in self.guests_of(home) {
             if self.guest(index).is_some_and(|guest| guest.service.is_here) {
                 self.send_site_message(now, index, &SiteMessage::Drain);
             }

@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 
 use units::Instant;
-use wire::packet::Packet;
 
 use super::Host;
 use crate::site::{Guest, HomeStep, Service, SiteMessage};
@@ -24,15 +23,15 @@ impl Host {
         {
             return;
         }
-        if !self.has_guests_of(now, home) {
-            return self.peers.homes.rest(home);
-        }
         let (round_trip, _) = self.peers[home].association.measured();
         let step = self
             .peers
             .homes
             .step(now, home, round_trip.unwrap_or_default());
         let Some((step, due)) = step else { return };
+        if step != HomeStep::Wait && !self.has_guests_of(now, home) {
+            return self.peers.homes.rest(home);
+        }
         self.agenda.site.set(home, due);
         if let Some(at) = self.peers[home].endpoint.filter(|_| step != HomeStep::Wait) {
             self.challenge_way(now, home, at);
@@ -51,7 +50,8 @@ impl Host {
         })
     }
 
-    fn guests_of(&self, home: usize) -> Vec<usize> {
+    /// Returns the mobile hosts that belong to another gateway.
+    pub(super) fn guests_of(&self, home: usize) -> Vec<usize> {
         let all = self.peers.indices().into_iter();
         all.filter(|index| self.home_of(*index) == Some(home))
             .collect()
@@ -70,12 +70,15 @@ impl Host {
             return;
         };
         guest.service.may_be_alone = true;
-        if self
-            .home_of(index)
-            .is_some_and(|home| self.peers.homes.is_silent(home))
-        {
+        if self.is_home_silent(index) {
             self.stand_in(now, index);
         }
+    }
+
+    /// Returns true if the home of a guest is silent.
+    fn is_home_silent(&self, index: usize) -> bool {
+        let home = self.home_of(index);
+        home.is_some_and(|home| self.peers.homes.is_silent(home))
     }
 
     /// Serves a guest whose home is silent, if it has attached to this gateway.
@@ -127,15 +130,6 @@ impl Host {
         }
     }
 
-    /// Returns true if a packet of a guest leaves here, and not at its home.
-    pub(super) fn exits_here(&mut self, now: Instant, index: usize, packet: &Packet) -> bool {
-        let is_silent = self
-            .home_of(index)
-            .is_some_and(|home| self.peers.homes.is_silent(home));
-        let exits = self.guest(index).and_then(|guest| guest.exits.as_mut());
-        exits.is_some_and(|exits| exits.lead(now, packet, is_silent))
-    }
-
     /// Ends the flows of a guest that leave here, as it goes elsewhere.
     pub(super) fn end_exits(&mut self, index: usize) {
         if self
@@ -181,15 +175,13 @@ impl Host {
 
     /// A guest has left, or its keys have expired: it may be back with new ones, unless its home knows better.
     pub(super) fn guest_is_away(&mut self, index: usize, has_left: bool) {
-        let home = self.home_of(index);
-        let is_alone = home.is_some_and(|home| self.peers.homes.is_silent(home));
         let is_over = |guest: &mut Guest| has_left || guest.claim.is_none();
         if self.guest(index).is_some_and(is_over) {
             self.change_guest(index, Guest::leaves);
         } else {
             self.change_guest(index, |guest| guest.relayed = None);
         }
-        if is_alone && has_left {
+        if has_left && self.is_home_silent(index) {
             self.end_exits(index);
         }
     }
