@@ -2,14 +2,14 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use edges::wait::Notifier;
 use hosts::{EventKind, Input};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
+
+use crate::results::Results;
 
 /// The way of new flows of a mobile host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,8 +74,7 @@ impl Change {
 /// A thread that makes changes.
 pub struct Changes {
     ask: Sender<Change>,
-    done: Receiver<Input>,
-    bell: Notifier,
+    pub(crate) done: Results,
 }
 
 impl Changes {
@@ -88,9 +87,7 @@ impl Changes {
         make: impl Fn(Vec<Change>) -> io::Result<Changed> + Send + 'static,
     ) -> io::Result<Self> {
         let (ask, asked) = channel();
-        let (tell, done) = channel();
-        let bell = Notifier::new()?;
-        let ringer = bell.clone();
+        let (reporter, done) = Results::new()?;
         let work = move || {
             while let Ok(first) = asked.recv() {
                 let changes = std::iter::once(first).chain(asked.try_iter());
@@ -106,35 +103,17 @@ impl Changes {
                 if !ready.is_empty() {
                     let prefix = |network: IpNet| (network.addr(), network.prefix_len());
                     let prefixes = ready.into_iter().map(prefix).collect();
-                    // If the loop is gone, nothing leaves.
-                    let _ = tell.send(Input::ExitsOpen(prefixes));
-                    let _ = ringer.ring();
+                    reporter.report(Input::ExitsOpen(prefixes));
                 }
             }
         };
         thread::Builder::new().name("changes".into()).spawn(work)?;
-        Ok(Self { ask, done, bell })
+        Ok(Self { ask, done })
     }
 
     /// Has a change made.
     pub(crate) fn make(&self, change: Change) {
         // Without its thread nothing can be changed, which that thread has reported.
         let _ = self.ask.send(change);
-    }
-
-    /// Returns what the host is to know next of the changes.
-    pub(crate) fn poll_done(&self) -> Option<Input> {
-        self.done.try_recv().ok()
-    }
-
-    /// Resets the notification.
-    pub(crate) fn hear(&self) -> io::Result<()> {
-        self.bell.hear().map(drop)
-    }
-}
-
-impl AsFd for Changes {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
     }
 }

@@ -190,9 +190,9 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         watch(ports.signals.as_ref().map(|port| port as _), SIGNALS)?;
         watch(ports.control.as_ref().map(|port| port as _), CONTROL)?;
         watch(ports.network.as_ref().map(|port| port as _), NETWORK)?;
-        watch(ports.finder.as_ref().map(|port| port as _), FINDER)?;
+        watch(ports.finder.as_ref().map(|port| &port.found as _), FINDER)?;
         watch(ports.reloader.as_ref().map(|port| port as _), RELOADER)?;
-        watch(ports.changes.as_ref().map(|port| port as _), FINDER)?;
+        watch(ports.changes.as_ref().map(|port| &port.done as _), FINDER)?;
         let publisher = ports.announcer.as_ref().map(|port| &port.publisher as _);
         watch(publisher, ANNOUNCER)?;
         let started = clock::monotonic();

@@ -25,6 +25,7 @@ mod moderation;
 mod outbox;
 mod ports;
 mod reloader;
+mod results;
 mod socket_file;
 
 use lock::lock;

@@ -13,8 +13,8 @@ use wire::packet::Packet;
 use super::capture::take_copies;
 use super::fades::{FadeLine, FadeLog};
 use super::{EventLoop, Work};
-use crate::changes::{Change, Changes, Exit};
-use crate::finder::{Errand, Finder};
+use crate::changes::{Change, Exit};
+use crate::finder::Errand;
 use crate::host::DrivenHost;
 use crate::reloader::KeyClaim;
 use crate::sockets::Sockets;
@@ -35,17 +35,14 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
 
     /// Passes what was found out, and changed, to the host.
     pub(super) fn take_found(&mut self) -> io::Result<()> {
-        if let Some(finder) = &self.work.finder {
-            finder.hear()?;
+        let found = self.work.finder.iter().map(|finder| &finder.found);
+        let changed = self.work.changes.iter().map(|changes| &changes.done);
+        let mut inputs = Vec::new();
+        for results in found.chain(changed) {
+            inputs.extend(results.take()?);
         }
-        while let Some(input) = self.work.finder.as_ref().and_then(Finder::poll_found) {
+        for input in inputs {
             tracing::debug!(?input, "found out");
-            self.tell(clock::monotonic(), input);
-        }
-        if let Some(changes) = &self.work.changes {
-            changes.hear()?;
-        }
-        while let Some(input) = self.work.changes.as_ref().and_then(Changes::poll_done) {
             self.tell(clock::monotonic(), input);
         }
         Ok(())
