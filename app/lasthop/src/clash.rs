@@ -14,6 +14,11 @@ pub(crate) fn find<'a>(routes: &'a [Route], own: &[IpNet], inner_link: &str) -> 
     })
 }
 
+/// Returns true if two networks have an address in common.
+pub(crate) fn overlap(one: &IpNet, other: &IpNet) -> bool {
+    one.contains(other) || other.contains(one)
+}
+
 /// Returns the clash in words.
 pub(crate) fn words(route: &Route) -> String {
     let network = route.destination;
@@ -50,5 +55,12 @@ mod tests {
         for other in ["0.0.0.0/0", "10.0.0.0/8", "10.74.0.0/24", "fd74::/64"] {
             assert!(!clashes(other, "wlan0"), "{other}");
         }
+    }
+
+    #[test]
+    fn an_overlap_is_seen_from_both_sides() {
+        assert!(overlap(&net("10.0.0.0/8"), &net("10.80.0.1/20")));
+        assert!(overlap(&net("10.80.0.1/20"), &net("10.80.3.0/24")));
+        assert!(!overlap(&net("10.80.0.1/20"), &net("10.80.16.0/24")));
     }
 }

@@ -5,11 +5,12 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use crate::nft::{NftError, Purpose, Table, link_in_rule};
+use crate::nft::{NftError, Purpose, Table, link_in_rule, set};
 
-/// Private networks (RFC 1918, RFC 4193), in a rule.
-const PRIVATE_IPV4: &str = "{ 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 }";
-const PRIVATE_IPV6: &str = "fc00::/7";
+/// Private networks of IPv4 (RFC 1918).
+pub const PRIVATE_IPV4: [&str; 3] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"];
+/// Private network of IPv6 (RFC 4193).
+pub const PRIVATE_IPV6: [&str; 1] = ["fc00::/7"];
 /// What a question for DNS is, in a rule.
 pub(crate) const QUESTIONS: &str = "meta l4proto { tcp, udp } th dport 53";
 
@@ -66,12 +67,12 @@ impl NameServer {
                 continue;
             };
             let (version, private) = match guest {
-                IpNet::V4(_) => ("ip", PRIVATE_IPV4),
-                IpNet::V6(_) => ("ip6", PRIVATE_IPV6),
+                IpNet::V4(_) => ("ip", set(&PRIVATE_IPV4)),
+                IpNet::V6(_) => ("ip6", set(&PRIVATE_IPV6)),
             };
             let _ = writeln!(
                 rules,
-                "    iifname \"{link}\" {version} saddr {guest} {version} daddr {private} {QUESTIONS} \
+                "    iifname \"{link}\" {version} saddr {guest} {version} daddr {{ {private} }} {QUESTIONS} \
                  dnat {version} to {to}"
             );
         }

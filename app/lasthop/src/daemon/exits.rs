@@ -1,47 +1,66 @@
 //! Inner addresses of other gateways' mobile hosts whose packets leave at this gateway.
 
+use edges::nameserver::{PRIVATE_IPV4, PRIVATE_IPV6};
 use edges::netlink::{MAIN_TABLE, Netlink, Route};
 use ipnet::IpNet;
 
+use super::gateway::Wiring;
 use crate::clash;
 use crate::failure::Failure;
 
-/// Private networks (RFC 1918, RFC 4193).
-const PRIVATE: [&str; 4] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"];
+/// What decides which inner addresses may leave.
+pub(super) struct Terms<'a> {
+    /// Link to the mobile hosts.
+    link: &'a str,
+    /// True for IPv4, and for IPv6, if there are inner addresses of this gateway of that version.
+    versions: (bool, bool),
+    routes: Vec<Route>,
+}
 
-/// Refuses inner addresses that are not private, that another network of this host has than that of `link`, or of an IP
-/// version that its own inner addresses do not have: IPv4 and IPv6 are the values of `versions`.
-pub(super) fn free(
-    network: &IpNet,
-    link: &str,
-    versions: Option<(bool, bool)>,
-) -> Result<(), Failure> {
-    let (has_ipv4, has_ipv6) = versions.unwrap_or_default();
-    let is_ipv4 = network.addr().is_ipv4();
-    if (is_ipv4 && !has_ipv4) || (!is_ipv4 && !has_ipv6) {
-        return Err(Failure::setting(
-            "this gateway has no inner addresses of that version of IP",
-        ));
+impl<'a> Terms<'a> {
+    /// Returns the terms of this host with its present routes.
+    pub(super) fn of(link: &'a str, wiring: &Wiring) -> Result<Self, Failure> {
+        let mut netlink = Netlink::open().map_err(Failure::broken)?;
+        let routes = netlink.routes(MAIN_TABLE).map_err(Failure::broken)?;
+        Ok(Self {
+            link,
+            versions: wiring.versions(),
+            routes,
+        })
     }
-    if !is_private(network) {
-        return Err(Failure::setting("that is no private network"));
-    }
-    let mut netlink = Netlink::open().map_err(Failure::broken)?;
-    let routes = netlink.routes(MAIN_TABLE).map_err(Failure::broken)?;
-    let has = |route: &&Route| {
-        let (other, length) = (&route.destination, route.destination.prefix_len());
-        let overlaps = network.contains(other) || other.contains(network);
-        route.link.as_deref() != Some(link) && length > 0 && overlaps
-    };
-    match routes.iter().find(has) {
-        Some(route) => Err(Failure::setting(clash::words(route))),
-        None => Ok(()),
+
+    /// Refuses inner addresses that are not private, that another network of this host has, or of a version of IP that
+    /// its own mobile hosts do not have.
+    pub(super) fn check(&self, network: &IpNet) -> Result<(), Failure> {
+        let (has_ipv4, has_ipv6) = self.versions;
+        let is_of_version = match network {
+            IpNet::V4(_) => has_ipv4,
+            IpNet::V6(_) => has_ipv6,
+        };
+        if !is_of_version {
+            return Err(Failure::setting(
+                "this gateway has no inner addresses of that version of IP",
+            ));
+        }
+        if !is_private(network) {
+            return Err(Failure::setting("that is no private network"));
+        }
+        let has = |route: &&Route| {
+            let other = &route.destination;
+            let is_elsewhere = route.link.as_deref() != Some(self.link);
+            is_elsewhere && other.prefix_len() > 0 && clash::overlap(network, other)
+        };
+        match self.routes.iter().find(has) {
+            Some(route) => Err(Failure::setting(clash::words(route))),
+            None => Ok(()),
+        }
     }
 }
 
 /// Returns true if all of a network is private.
 fn is_private(network: &IpNet) -> bool {
-    let mut known = PRIVATE.iter().filter_map(|text| text.parse::<IpNet>().ok());
+    let known = PRIVATE_IPV4.iter().chain(&PRIVATE_IPV6);
+    let mut known = known.filter_map(|text| text.parse::<IpNet>().ok());
     known.any(|private| private.contains(network))
 }
 

@@ -115,32 +115,30 @@ impl Reload for Reading {
     }
 
     fn lead_out(&mut self, undo: &mut UndoLog, exits: &[Exit]) -> Changed {
+        let Some(present) = &self.present else {
+            return Changed::default();
+        };
+        let terms = exits::Terms::of(&self.link, &Wiring::new(present));
+        let check = |network| {
+            let terms = terms.as_ref().map_err(ToString::to_string)?;
+            terms.check(network).map_err(|error| error.to_string())
+        };
         let before = self.exits.clone();
-        let versions = self
-            .present
-            .as_ref()
-            .map(|present| Wiring::new(present).versions());
         let mut changed = Changed::default();
         for Exit { networks, begins } in exits {
             self.exits.retain(|known| !networks.contains(known));
             for network in networks.iter().filter(|_| *begins) {
-                match exits::free(network, &self.link, versions) {
+                match check(network) {
                     Ok(()) => self.exits.push(*network),
                     Err(error) => changed.refused.push(format!("{network}: {error}")),
                 }
             }
         }
-        let Some(present) = &self.present else {
-            return changed;
-        };
         if let Err(error) = self.adapt(undo, present) {
             changed.refused.push(error.to_string());
             self.exits.retain(|network| before.contains(network));
             // The first error is the one to report.
-            let _ = self
-                .present
-                .as_ref()
-                .map(|present| self.adapt(undo, present));
+            let _ = self.adapt(undo, present);
         }
         let begun = exits.iter().filter(|exit| exit.begins);
         let begun = begun.flat_map(|exit| exit.networks.iter().copied());

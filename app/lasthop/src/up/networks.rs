@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use edges::netlink::{MAIN_TABLE, Netlink};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
+use crate::clash::overlap;
 use crate::entropy;
 use crate::failure::Failure;
 
@@ -57,10 +58,6 @@ fn known() -> Result<Vec<IpNet>, Failure> {
     Ok(known)
 }
 
-fn overlap(one: &IpNet, other: &IpNet) -> bool {
-    one.contains(other) || other.contains(one)
-}
-
 /// Returns the first address of a network in 10.64.0.0/10, which few home and office networks use.
 fn ipv4(random: [u8; 2]) -> IpNet {
     let address = Ipv4Addr::new(10, 64 | random[0] & 63, random[1] & 0xf0, 1);
@@ -97,16 +94,5 @@ mod tests {
             };
             assert!(network.addr().is_unique_local());
         }
-    }
-
-    #[test]
-    fn an_overlap_is_seen_from_both_sides() {
-        let network = |text: &str| text.parse::<IpNet>().expect("a network");
-        assert!(overlap(&network("10.0.0.0/8"), &network("10.80.0.1/20")));
-        assert!(overlap(&network("10.80.0.1/20"), &network("10.80.3.0/24")));
-        assert!(!overlap(
-            &network("10.80.0.1/20"),
-            &network("10.80.16.0/24")
-        ));
     }
 }
