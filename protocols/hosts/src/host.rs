@@ -25,6 +25,7 @@ mod sharing;
 mod site;
 mod stand_in;
 mod streams;
+mod told;
 mod troubles;
 mod validation;
 mod ways;
@@ -315,6 +316,7 @@ impl Machine for Host {
             Input::MoveTo(gateway) => self.move_as_asked(now, &gateway),
             Input::Compare => self.mobile.comparisons.begin_now(now),
             Input::ExitsOpen(prefixes) => self.exits_open(&prefixes),
+            Input::Told(told) => self.recall(now, told),
             Input::Drain(begins) => self.drain(now, begins),
             Input::Memory(total) => {
                 if let Some(leases) = &mut self.leases {

@@ -51,7 +51,7 @@ use redirector::Chunks;
 pub use resolver::ResolverTerms;
 use session::PublicKey;
 pub use session::{Decline, OwnKeys};
-pub use site::{SitePart, SiteStatus};
+pub use site::{SitePart, SiteStatus, Told};
 pub use split::{Cause, Choice, HopCondition, Scope, SplitStatus, SystemEvent, SystemRequest};
 pub use status::{NextKeyStatus, PeerStatus, Status};
 pub use streams::StreamLimits;
@@ -146,6 +146,9 @@ pub enum Input {
     /// The system is ready for packets with these inner addresses, each with a prefix length in bits, as asked for by
     /// [`Output::Exits`].
     ExitsOpen(Vec<(IpAddr, u8)>),
+    /// What gateways of the site have told a former life of this host ([`Host::told`]). It holds until they tell it again,
+    /// and what the configuration has comes first.
+    Told(Vec<Told>),
     /// Most memory for all peers together from now on, if it is limited.
     Memory(Bytes),
     /// This host is about to stop: it notifies its peers and forgets them.
@@ -214,6 +217,8 @@ pub enum Output {
     },
     /// What the gateway offers as the resolver of the hop, if that is new; without servers it offers none.
     Resolvers(Resolvers),
+    /// Gateways have told something else than before ([`Host::told`]): the driver may store it.
+    Told,
     /// Packets of a guest are to leave at this gateway, or do so no more: the driver makes the system ready to
     /// translate these inner addresses, and to lead packets to them here. Nothing leaves before [`Input::ExitsOpen`].
     Exits {

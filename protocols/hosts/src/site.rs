@@ -13,6 +13,7 @@ mod home;
 mod message;
 mod parts;
 mod stand_in;
+mod told;
 mod watch;
 
 use machine::Deadlines;
@@ -32,6 +33,7 @@ pub(crate) use message::{
 };
 pub(crate) use parts::{Parts, split};
 pub(crate) use stand_in::{Exits, HomeStep, Homes};
+pub use told::Told;
 pub(crate) use watch::{Watch, WatchStep};
 
 /// Place of a peer in the site of this host.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hosts::{EventKind, Host, Input, Output, SitePart, SiteStatus};
+use hosts::{EventKind, Host, Input, Output, SitePart, SiteStatus, Told};
 use machine::{Machine, RandomStream};
 use tcp::Counters;
 use units::{BitRate, Bytes, Duration, Instant, Probability};
@@ -123,11 +123,18 @@ impl Roaming {
         self.restart(gateway, WALL, Some(SitePart::Alone));
     }
 
-    /// Has a host begin a new life.
+    /// Has a host begin a new life, which knows what its former one was told.
     pub fn restart(&mut self, which: usize, wall: u64, first: Option<SitePart>) {
         self.network.setting.seed += 1;
+        let told = self.told_to(which);
         self.hosts[which] = host(which, &self.network.setting, first);
+        self.input(which, Input::Told(told));
         self.input(which, Input::Wall(wall));
+    }
+
+    /// Returns what gateways have told a host.
+    pub fn told_to(&self, host: usize) -> Vec<Told> {
+        self.hosts[host].told()
     }
 
     /// Returns the names of the peers of a host.

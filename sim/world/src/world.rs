@@ -277,7 +277,8 @@ impl World {
             Output::Event(_)
             | Output::Claim { .. }
             | Output::Resolvers(_)
-            | Output::Exits { .. } => {}
+            | Output::Exits { .. }
+            | Output::Told => {}
         }
     }
 

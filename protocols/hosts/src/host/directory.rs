@@ -41,6 +41,7 @@ impl Host {
         if !matches!(self.peers[index].site.member, Member::Gateway) {
             return;
         }
+        self.store_told();
         let told = |(told, peer): (usize, &Peer)| (peer.site.teller == Some(index)).then_some(told);
         let all: Vec<_> = self.peers.iter().filter_map(told).collect();
         for told in all {
@@ -151,6 +152,22 @@ impl Host {
         let replica = &mut self.peers[teller].site.replica;
         let changes = replica.take(portion);
         let mark = replica.mark();
+        self.follow_changes(now, teller, changes);
+        if self.peers.get(teller).is_some() {
+            self.send_site_message(now, teller, &SiteMessage::Read(mark));
+        }
+    }
+
+    /// Takes changes of what a gateway tells of its peers.
+    pub(super) fn follow_changes(
+        &mut self,
+        now: Instant,
+        teller: usize,
+        changes: Vec<(Key, Option<Entry>)>,
+    ) {
+        if !changes.is_empty() {
+            self.store_told();
+        }
         for (key, entry) in changes {
             match entry {
                 Some(entry) => self.hear_of(now, teller, &key, entry),
@@ -161,7 +178,6 @@ impl Host {
                 return;
             }
         }
-        self.send_site_message(now, teller, &SiteMessage::Read(mark));
     }
 
     /// Adds or changes a peer that another gateway has told of.
@@ -357,8 +373,10 @@ impl Host {
         }
         peer.settings.membership.site = SitePart::Home;
         peer.site.member = Member::Gateway;
-        // The home may take it to be elsewhere, from an earlier life.
-        self.gateway_established(now, home, true);
+        if peer.presence.is_linked() {
+            // The home may take it to be elsewhere, from an earlier life.
+            self.gateway_established(now, home, true);
+        }
     }
 }
 

@@ -46,6 +46,7 @@ impl Host {
         }
         self.peers[index].settings.public = key;
         self.announce(index, EventKind::KeyReplaced { key });
+        self.store_told();
         self.outputs.push_back(Output::Claim { of, key });
         self.follow_sessions(now, None);
     }

@@ -151,7 +151,7 @@ impl Host {
     }
 
     /// Returns true if this mobile host believes what a gateway tells of others: it is its home.
-    fn may_tell(&self, index: usize) -> bool {
+    pub(super) fn may_tell(&self, index: usize) -> bool {
         self.own_home().unwrap_or(self.mobile.gateway) == index
     }
 

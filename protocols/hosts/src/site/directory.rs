@@ -23,6 +23,7 @@ const PAUSE_MOST: Duration = Duration::from_secs(10);
 
 /// A peer in a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Entry {
     /// A mobile host with its home at the gateway whose directory this is.
     Mobile {
@@ -217,6 +218,26 @@ impl Replica {
     /// Returns the entry of a peer.
     pub(crate) fn get(&self, key: &Key) -> Option<&Entry> {
         self.peers.get(key)
+    }
+
+    /// Returns what it has of each peer.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&Key, &Entry)> {
+        self.peers.iter()
+    }
+
+    /// Takes what a former life of this host had; returns what has changed. The gateway tells all of it again, and what
+    /// is in its directory no more is removed then.
+    pub(crate) fn recall(
+        &mut self,
+        told: impl Iterator<Item = (Key, Entry)>,
+    ) -> Vec<(Key, Option<Entry>)> {
+        let mut changes = Vec::new();
+        if self.mark == Mark::default() {
+            for (key, entry) in told.take(MOST) {
+                self.put(key, Some(entry), &mut changes);
+            }
+        }
+        changes
     }
 
     /// Takes a portion; returns what has changed.

@@ -1,6 +1,6 @@
 //! A site of which only the home knows all: the others are told.
 
-use hosts::{AdmitError, Decline, EventKind, Input, Peer, SitePart, TcpMethod, TcpTerms};
+use hosts::{AdmitError, Decline, EventKind, Input, Peer, SitePart, TcpMethod, TcpTerms, Told};
 use units::{Duration, Probability};
 
 use crate::members::admit;
@@ -43,6 +43,13 @@ fn goes_on(site: &mut Roaming) -> bool {
     let came = flow.came();
     site.run(SECOND, false);
     site.flows[0].came() > came + 100
+}
+
+/// Returns the names of the peers of a host, in order.
+fn sorted(site: &Roaming, host: usize) -> Vec<String> {
+    let mut names = site.peers_of(host);
+    names.sort_unstable();
+    names
 }
 
 fn revoke(name: &str) -> Input {
@@ -158,16 +165,71 @@ fn a_home_or_a_gateway_that_starts_again_tells_and_is_told_again() {
     site.run(SECOND * 5, true);
     site.restart(2, WALL + 5_000_000_000, None);
     site.run(SECOND * 5, true);
-    assert_eq!(site.peers_of(2), ["home", "mobile@home", "third"]);
+    assert_eq!(sorted(&site, 2), ["home", "mobile@home", "third"]);
     site.move_to(2);
     site.run(SECOND * 2, false);
     assert_eq!(site.serving(), "second", "{:?}", site.events);
-    // The mobile host begins again, knows its home alone, and is served by it.
+    // The mobile host begins again, and is served by its home.
     site.restart(MOBILE, WALL + 20_000_000_000, None);
     site.run(SECOND * 3, false);
     assert_eq!(site.serving(), "home", "{:?}", site.events);
-    assert_eq!(site.peers_of(MOBILE), ["home", "second", "third"]);
+    assert_eq!(sorted(&site, MOBILE), ["home", "second", "third"]);
     assert!(goes_on(&mut site));
+}
+
+/// What a host knows from its former life ends when it is told.
+#[test]
+fn what_was_removed_during_a_restart_is_forgotten_when_the_home_tells() {
+    for host in [2, MOBILE] {
+        let mut site = begun(told());
+        let others = [MOBILE, 2, 3].map(|other| [HOME, other]);
+        site.network.cut = others.into();
+        let known = sorted(&site, host);
+        site.restart(host, WALL + 5_000_000_000, None);
+        assert_eq!(sorted(&site, host), known);
+        site.input(HOME, revoke("third"));
+        if host == 2 {
+            site.input(HOME, revoke("mobile"));
+        }
+        site.run(SECOND * 5, true);
+        assert_eq!(sorted(&site, host), known, "the home has not told yet");
+        site.network.cut.clear();
+        site.run(SECOND * 20, true);
+        if host == MOBILE {
+            // A mobile host believes its home, once that serves it.
+            site.move_to(HOME);
+            site.run(SECOND * 2, true);
+        }
+        let left = [&["home"][..], &["home", "second"]][usize::from(host == MOBILE)];
+        assert_eq!(site.peers_of(host), left);
+    }
+}
+
+/// A gateway that only another one has named has told something, too.
+#[test]
+fn what_a_gateway_has_told_that_was_told_of_is_known_after_a_restart() {
+    let mut site = begun(told());
+    site.input(3, admit(resident("late", "10.9.0.77")));
+    site.run(SECOND, true);
+    let known = sorted(&site, 2);
+    assert!(known.contains(&"late@third".into()), "{known:?}");
+    site.network.cut = vec![[2, HOME], [2, 3]];
+    site.restart(2, WALL + 5_000_000_000, None);
+    assert_eq!(sorted(&site, 2), known);
+}
+
+/// What is kept between two lives of a host is text.
+#[test]
+fn what_was_told_is_kept_as_text_and_damaged_text_is_refused() {
+    let site = begun(told());
+    let told = site.told_to(2);
+    let text = serde_json::to_string(&told).expect("a text");
+    assert!(text.contains(r#""mobile":{"name":"mobile","prefixes":[["10.9.0.2",32]]"#));
+    let read: Vec<Told> = serde_json::from_str(&text).expect("what was told");
+    assert_eq!(read, told);
+    for damaged in [&text[..text.len() / 2], &text.replace("lasthop-pk1-", "")] {
+        assert!(serde_json::from_str::<Vec<Told>>(damaged).is_err());
+    }
 }
 
 /// The configuration of a gateway comes before what others tell.

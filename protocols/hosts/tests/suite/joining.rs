@@ -144,7 +144,8 @@ impl Net {
                 | Output::System(_)
                 | Output::Seek { .. }
                 | Output::Resolvers(_)
-                | Output::Exits { .. } => {}
+                | Output::Exits { .. }
+                | Output::Told => {}
             }
         }
     }

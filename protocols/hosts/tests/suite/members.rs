@@ -140,7 +140,8 @@ impl Net {
                 Output::System(_)
                 | Output::Seek { .. }
                 | Output::Resolvers(_)
-                | Output::Exits { .. } => {}
+                | Output::Exits { .. }
+                | Output::Told => {}
                 Output::Claim { of, key } => self.claimed[from].push((of, key)),
             }
         }

@@ -176,7 +176,8 @@ impl Net {
                 | Output::Seek { .. }
                 | Output::Claim { .. }
                 | Output::Resolvers(_)
-                | Output::Exits { .. } => {}
+                | Output::Exits { .. }
+                | Output::Told => {}
             }
         }
     }

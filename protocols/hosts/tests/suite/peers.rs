@@ -73,7 +73,8 @@ impl Net {
                 | Output::Seek { .. }
                 | Output::Claim { .. }
                 | Output::Resolvers(_)
-                | Output::Exits { .. } => {}
+                | Output::Exits { .. }
+                | Output::Told => {}
             }
         }
     }

@@ -324,3 +324,25 @@ fn a_connection_from_before_goes_on_when_the_home_is_back() {
         goes_on(&mut site);
     }
 }
+
+/// Those that start again know what they were told before.
+#[test]
+fn hosts_that_start_while_the_home_is_silent_go_on_without_it() {
+    for who in [&[MOBILE][..], &[2, 3], &[2, 3, MOBILE]] {
+        for wire in [NEAR, FAR] {
+            let mut site = begun(wire, HOME);
+            cut_off(&mut site, HOME);
+            site.run(SECOND * 4, true);
+            for host in who {
+                site.restart(*host, WALL + 20_000_000_000, None);
+            }
+            site.run(SECOND * 8, false);
+            download(&mut site, 1);
+            goes_on(&mut site);
+            site.network.cut.clear();
+            site.run(SECOND * 15, true);
+            goes_on(&mut site);
+            assert_eq!(site.place_at(HOME), Some(SiteStatus::At(site.serving())));
+        }
+    }
+}

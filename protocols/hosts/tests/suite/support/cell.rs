@@ -249,7 +249,8 @@ impl Cell {
                         | Output::Seek { .. }
                         | Output::Claim { .. }
                         | Output::Resolvers(_)
-                        | Output::Exits { .. },
+                        | Output::Exits { .. }
+                        | Output::Told,
                     ),
                     _,
                 ) => {}

@@ -432,7 +432,9 @@ impl Pair {
             Output::Packet(packet) => self.released(host, &packet),
             Output::System(request) => self.systems[host].carry_out(request),
             Output::Seek { peer } => self.sought.push((self.now, peer)),
-            Output::Claim { .. } | Output::Exits { .. } => panic!("no host of these tests does so"),
+            Output::Claim { .. } | Output::Exits { .. } | Output::Told => {
+                panic!("no host of these tests does so")
+            }
             Output::Resolvers(resolvers) => self.place.resolvers.push((self.now, resolvers)),
             Output::Event(event) => self.events.push((self.now, host, event.kind)),
         }

@@ -215,7 +215,8 @@ impl Site {
                 | Output::Seek { .. }
                 | Output::Claim { .. }
                 | Output::Resolvers(_)
-                | Output::Exits { .. } => {}
+                | Output::Exits { .. }
+                | Output::Told => {}
             }
         }
     }
@@ -251,7 +252,8 @@ impl Site {
                 | Output::Seek { .. }
                 | Output::Claim { .. }
                 | Output::Resolvers(_)
-                | Output::Exits { .. } => {}
+                | Output::Exits { .. }
+                | Output::Told => {}
             }
         }
     }

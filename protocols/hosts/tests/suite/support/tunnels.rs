@@ -85,7 +85,8 @@ impl Tunnels {
                 | Output::Seek { .. }
                 | Output::Claim { .. }
                 | Output::Resolvers(_)
-                | Output::Exits { .. } => {}
+                | Output::Exits { .. }
+                | Output::Told => {}
             }
         }
     }
