@@ -1,11 +1,11 @@
-//! Changes to the system that the host demands, made in a thread of their own: another process makes them.
+//! Changes to the system and to files that the host demands, made in a thread of their own: another process makes them.
 
 use std::io;
 use std::net::IpAddr;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use hosts::{EventKind, Input};
+use hosts::{EventKind, Input, Told};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ impl Exit {
 pub struct Changed {
     /// Inner addresses with which packets may leave here now.
     pub ready: Vec<IpNet>,
-    /// Why others may not, for the user.
+    /// What could not be done, for the user.
     pub refused: Vec<String>,
 }
 
@@ -58,6 +58,8 @@ pub enum Change {
     Way(Way),
     /// Packets of another gateway's mobile host leave here, or do so no more.
     Exit(Exit),
+    /// Gateways have told this host other things than before.
+    Told(Vec<Told>),
 }
 
 impl Change {
@@ -92,13 +94,11 @@ impl Changes {
             while let Ok(first) = asked.recv() {
                 let changes = std::iter::once(first).chain(asked.try_iter());
                 let Changed { ready, refused } = make(changes.collect()).unwrap_or_else(|error| {
-                    tracing::error!("cannot change the ways of packets: {error}");
+                    tracing::error!("cannot change the system: {error}");
                     Changed::default()
                 });
                 for why in refused {
-                    tracing::warn!(
-                        "connections of a silent gateway's mobile hosts wait for it: {why}"
-                    );
+                    tracing::warn!("{why}");
                 }
                 if !ready.is_empty() {
                     let prefix = |network: IpNet| (network.addr(), network.prefix_len());

@@ -8,12 +8,13 @@ mod paths;
 mod reload;
 mod signals;
 mod status;
+mod told;
 
 use std::io;
 use std::os::fd::AsFd;
 
 use carry::carry_out;
-use edges::bearer::{Arrival, Batch, DatagramBearer, NetworkChange};
+use edges::bearer::{Arrival, Batch, DatagramBearer};
 use edges::clock;
 use edges::signals::Signal;
 use edges::tun::PacketDevice;
@@ -139,6 +140,8 @@ struct Work {
     sockets: Option<Sockets>,
     finder: Option<Finder>,
     changes: Option<Changes>,
+    /// Time when what gateways have told is stored.
+    told_due: Option<Instant>,
     names: Option<Names>,
     /// The capture, if there is one.
     tap: Option<Box<Tap>>,
@@ -150,6 +153,7 @@ impl Work {
             sockets: ports.sockets.take(),
             finder: ports.finder.take(),
             changes: ports.changes.take(),
+            told_due: None,
             names: ports.names.take(),
             outbox: Outbox::new(OUTBOX),
             counters: LoopCounters::default(),
@@ -316,6 +320,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             self.work.fades.due(now).iter().for_each(FadeLine::log);
             self.tell(now, Input::Wall(clock::wall().as_nanos()));
         }
+        self.store_told(now);
         if self.news_due.is_some_and(|due| due <= now) {
             self.news_due = None;
             self.link_up(now);
@@ -340,6 +345,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         let own = machine::earlier(own, sockets.and_then(Sockets::poll_timeout));
         let own = machine::earlier(own, self.bearer_due());
         let own = machine::earlier(own, Some(self.next_wall));
+        let own = machine::earlier(own, self.work.told_due);
         let needs_flush = self.work.sockets.as_ref().is_some_and(Sockets::needs_flush);
         let goes_on = needs_flush || self.changes.is_some();
         let own = machine::earlier(own, goes_on.then_some(Instant::ZERO));
@@ -384,35 +390,6 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         if let Some(sockets) = &mut self.work.sockets {
             sockets.take_ready()?;
             self.carry_out();
-        }
-        Ok(())
-    }
-
-    /// Handles a change of the network.
-    fn hear_news(&mut self) -> Result<(), RuntimeError> {
-        let Some(network) = &mut self.ports.network else {
-            return Ok(());
-        };
-        if !network.changed()? {
-            return Ok(());
-        }
-        let footing = self
-            .ports
-            .bearer
-            .follow_network()
-            .map_err(RuntimeError::Bearer)?;
-        let now = clock::monotonic();
-        match footing {
-            NetworkChange::Lost => self.tell(now, Input::LinkChanging),
-            NetworkChange::Found => {
-                self.tell(now, Input::LinkChanging);
-                self.link_up(now);
-            }
-            NetworkChange::Uncertain if self.news_due.is_none() => {
-                self.news_due = Some(now + SETTLING);
-                self.tell(now, Input::LinkChanging);
-            }
-            NetworkChange::Unchanged | NetworkChange::Uncertain => {}
         }
         Ok(())
     }

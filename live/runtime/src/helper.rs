@@ -1,14 +1,16 @@
 //! A helper process, which alone can configure the network once a daemon has dropped its privileges.
 //!
-//! It does six things only. It installs the diversion that it was started with. It leads new flows of a mobile host
+//! It does seven things only. It installs the diversion that it was started with. It leads new flows of a mobile host
 //! around the hop and across it again, by rules that it was started with. It has packets of other gateways' mobile
 //! hosts leave at a gateway, and those to them come in. It reads the configuration again, which belongs to the
 //! operator, and adapts the system to it. It stores the key of a host that joins by an invitation, or the next key of
-//! the gateway. At the daemon's end, also if the daemon was killed, it takes back all changes to the system.
+//! the gateway. It stores what gateways of the site have told. At the daemon's end, also if the daemon was killed, it
+//! takes back all changes to the system.
 //!
-//! Claims and exits carry data. A claim has two public keys, so whoever controls a gateway's daemon can use open
-//! invitations, and whoever controls a mobile host's daemon can lead it to another gateway. An exit has inner
-//! addresses, which must be private ones that no other network of the host has. They gain nothing else.
+//! Claims, exits and what was told carry data. A claim has two public keys, so whoever controls a gateway's daemon can
+//! use open invitations, and whoever controls a mobile host's daemon can lead it to another gateway. An exit has inner
+//! addresses, which must be private ones that no other network of the host has. What gateways have told has peers,
+//! which the next daemon believes until they are told again. They gain nothing else.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -22,6 +24,7 @@ use edges::diversion::Diversion;
 use edges::sandbox::{Files, confine_files};
 use edges::signals::{Signals, protect_memory};
 use edges::undo::{UndoError, UndoLog};
+use hosts::Told;
 use serde::{Deserialize, Serialize};
 use session::ParseKeyError;
 
@@ -79,6 +82,12 @@ pub trait Reload {
 
     /// Has packets of other gateways' mobile hosts leave here, or no more, as far as possible.
     fn lead_out(&mut self, undo: &mut UndoLog, exits: &[Exit]) -> Changed;
+
+    /// Stores what gateways have told, for the daemon's next start.
+    ///
+    /// # Errors
+    /// A message for the user.
+    fn store_told(&mut self, told: &[Told]) -> Result<(), String>;
 
     /// Adapts the system to the configuration that was read last.
     ///
@@ -157,7 +166,7 @@ impl Helper {
         self.ask(&Request::Divert).map(drop)
     }
 
-    /// Makes changes of the ways of packets.
+    /// Makes changes.
     ///
     /// # Errors
     /// The helper's error, or `WouldBlock` if it does not answer.
@@ -285,14 +294,14 @@ fn done<E: ToString>(change: Option<Result<(), E>>) -> Answer {
     changed.map_err(|error| error.to_string())
 }
 
-/// Makes changes of the ways of packets.
+/// Makes changes.
 fn make(
     changes: Vec<Change>,
     detour: Option<&Detour>,
     reload: &mut impl Reload,
     undo: &mut UndoLog,
 ) -> Answer {
-    let mut exits = Vec::new();
+    let (mut exits, mut refused) = (Vec::new(), Vec::new());
     for change in changes {
         match change {
             Change::Way(Way::Around) => done(detour.map(|detour| detour.begin(undo)))?,
@@ -301,15 +310,19 @@ fn make(
                 exits.push(exit);
                 None
             }
+            Change::Told(told) => {
+                refused.extend(reload.store_told(&told).err());
+                None
+            }
         };
     }
-    match exits.as_slice() {
-        [] => Ok(None),
-        exits => {
-            let changed = serde_json::to_string(&reload.lead_out(undo, exits));
-            changed.map(Some).map_err(|error| error.to_string())
-        }
-    }
+    let mut changed = match exits.as_slice() {
+        [] => Changed::default(),
+        exits => reload.lead_out(undo, exits),
+    };
+    changed.refused.extend(refused);
+    let text = serde_json::to_string(&changed);
+    text.map(Some).map_err(|error| error.to_string())
 }
 
 /// Stores a claimed key; the answer has a text if the invitation has expired.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use edges::bearer::Bearer;
 use edges::tun::TunDevice;
-use hosts::{Host, Input, Output, SplitStatus, Summary, TapConfig, Tapped};
+use hosts::{Host, Input, Output, SplitStatus, Summary, TapConfig, Tapped, Told};
 use machine::Machine;
 use serde::Serialize;
 use session::PublicKey;
@@ -56,6 +56,11 @@ pub trait DrivenHost: Machine<Input = Input, Output = Output> {
     /// Returns true if this is a gateway whose mobile hosts may have others serve them.
     fn is_drainable(&self) -> bool {
         false
+    }
+
+    /// Returns what gateways have told it of others.
+    fn told(&self) -> Vec<Told> {
+        Vec::new()
     }
 
     /// Returns the name of the peer that has this inner address.
@@ -111,6 +116,10 @@ impl DrivenHost for Host {
 
     fn is_drainable(&self) -> bool {
         self.is_drainable()
+    }
+
+    fn told(&self) -> Vec<Told> {
+        self.told()
     }
 
     fn peer_at(&self, address: IpAddr) -> Option<&str> {

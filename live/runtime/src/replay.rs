@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
-use hosts::{Input, Output, Summary, TapConfig, Tapped};
+use hosts::{Input, Output, Summary, TapConfig, Tapped, Told};
 use machine::{Machine, Step, Tape};
 use session::{Entropy, PublicKey};
 use split::SplitStatus;
@@ -110,6 +110,10 @@ impl<H: DrivenHost> DrivenHost for Recorder<H> {
 
     fn is_drainable(&self) -> bool {
         self.host.is_drainable()
+    }
+
+    fn told(&self) -> Vec<Told> {
+        self.host.told()
     }
 
     fn peer_at(&self, address: IpAddr) -> Option<&str> {

@@ -146,8 +146,8 @@ pub enum Input {
     /// The system is ready for packets with these inner addresses, each with a prefix length in bits, as asked for by
     /// [`Output::Exits`].
     ExitsOpen(Vec<(IpAddr, u8)>),
-    /// What gateways of the site have told a former life of this host ([`Host::told`]). It holds until they tell it again,
-    /// and what the configuration has comes first.
+    /// What gateways of the site have told a former life of this host ([`Host::told`]). It holds until they tell it
+    /// again, and what the configuration has comes first.
     Told(Vec<Told>),
     /// Most memory for all peers together from now on, if it is limited.
     Memory(Bytes),

@@ -33,9 +33,10 @@ use runtime::{Changes, DrivenHost, EventLoop, Ports, RuntimeError, Stopped};
 use session::Entropy;
 use wire::address::HopAddress;
 
+use crate::config::Source;
 use crate::config::shared::{Network, Tun};
 use crate::failure::Failure;
-use crate::{background, doctor, entropy, log};
+use crate::{background, doctor, entropy, log, state};
 
 pub(crate) use dns::lacks_resolver;
 pub(crate) use gateway::{
@@ -115,6 +116,8 @@ impl Daemon {
         network: impl FnOnce(&mut UndoLog, &str) -> Result<(), UndoError>,
     ) -> Result<(), Failure> {
         let (role, peers) = (self.host.role, names_of(&self.host.peers));
+        let mut first = self.first;
+        first.extend(recalled(self.reload.source()));
         let bearer = self.bearer;
         let marks = self.mobile.marks(&self.host.peers);
         let config = hosts::Config {
@@ -146,7 +149,6 @@ impl Daemon {
         let here = bearer.local_address();
         let supervisor = supervisor()?;
         let sockets = vec![socket.clone(), socket.with_extension(signals::ENDING)];
-        let changes = mobile.detour.is_some() || self.host.stands_in;
         let duties = Duties {
             sockets,
             splitting: splitting.as_ref(),
@@ -167,14 +169,14 @@ impl Daemon {
             supervisor,
             sockets: splitting.map(start).transpose()?,
             finder: lookout::start(mobile.lookout, &link)?,
-            changes: changes.then(|| changer(keeper.clone())).transpose()?,
+            changes: Some(changer(keeper.clone())?),
             names: names.map(names::Opened::start).transpose()?,
             reloader: Some(self.reload.start(keeper.clone())?),
             ..Ports::new(device, bearer)
         };
         let (name, status) = (&self.name, socket.display());
         tracing::info!("{name} runs on {here} by {link}; status: {status}");
-        run_host(&self.name, host, twin, &self.first, ports, keeper)
+        run_host(&self.name, host, twin, &first, ports, keeper)
     }
 }
 
@@ -193,6 +195,17 @@ fn run_host(
     };
     let host = told(Recorder::new(host), first);
     twin.compare(&drive(name, host, ports, keeper, EventLoop::run)?)
+}
+
+/// Returns the input with what gateways have told a former life of the host.
+fn recalled(source: &Source) -> Option<Input> {
+    match state::load_told(source) {
+        Ok(told) => (!told.is_empty()).then_some(Input::Told(told)),
+        Err(error) => {
+            tracing::warn!("{error}; the gateways of the site tell it again");
+            None
+        }
+    }
 }
 
 fn names_of(peers: &[hosts::Peer]) -> Vec<String> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use edges::diversion::{Diversion, Networks};
 use edges::undo::UndoLog;
-use hosts::{ClaimRefusal, Decline, Input, OwnKeys, Resolvers};
+use hosts::{ClaimRefusal, Decline, Input, OwnKeys, Resolvers, Told};
 use ipnet::IpNet;
 use runtime::helper::{Charge, Claimed, Reload};
 use runtime::{Changed, Ended, Exit, KeyClaim, Reloaded, Reloader};
@@ -23,7 +23,7 @@ use crate::config::gateway::GatewayConfig;
 use crate::config::mobile::MobileConfig;
 use crate::config::{ReadFiles, Source};
 use crate::failure::Failure;
-use crate::state::{store_claim, store_gateway_key};
+use crate::state::{store_claim, store_gateway_key, store_told};
 
 /// Sections and options that may change while a gateway runs.
 const LIVE: [&str; 2] = ["caps", "peers"];
@@ -130,12 +130,12 @@ impl Reload for Reading {
             for network in networks.iter().filter(|_| *begins) {
                 match check(network) {
                     Ok(()) => self.exits.push(*network),
-                    Err(error) => changed.refused.push(format!("{network}: {error}")),
+                    Err(error) => changed.refused.push(wait(&format!("{network}: {error}"))),
                 }
             }
         }
         if let Err(error) = self.adapt(undo, present) {
-            changed.refused.push(error.to_string());
+            changed.refused.push(wait(&error.to_string()));
             self.exits.retain(|network| before.contains(network));
             // The first error is the one to report.
             let _ = self.adapt(undo, present);
@@ -146,6 +146,15 @@ impl Reload for Reading {
             .filter(|network| self.exits.contains(network))
             .collect();
         changed
+    }
+
+    fn store_told(&mut self, told: &[Told]) -> Result<(), String> {
+        let stored = Source::read(&self.path).and_then(|source| store_told(&source, told));
+        stored.map_err(|error| {
+            format!(
+                "what the gateways of the site have told is not kept for the next start: {error}"
+            )
+        })
     }
 
     fn apply(&mut self, undo: &mut UndoLog) -> Result<(), String> {
@@ -163,6 +172,11 @@ impl Reload for Reading {
         self.present = Some(next);
         Ok(())
     }
+}
+
+/// Returns the message about mobile hosts of a silent gateway that may not leave here.
+fn wait(why: &str) -> String {
+    format!("connections of a silent gateway's mobile hosts wait for it: {why}")
 }
 
 /// Returns the files of a mobile host that may change while it runs.

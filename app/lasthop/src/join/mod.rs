@@ -134,9 +134,11 @@ pub(crate) fn leave(arguments: &LeaveArguments) -> Result<(), Failure> {
     if arguments.keep {
         return Ok(());
     }
-    let next = Some(next_key_of(&state.key())).filter(|next| next.exists());
+    let told = state.gateway_key().parent().map(state::told_in);
+    let others = [Some(next_key_of(&state.key())), told].into_iter();
+    let others = others.flatten().filter(|other| other.exists());
     let files = [path, state.key(), state.gateway_key()].into_iter();
-    for path in files.chain(next) {
+    for path in files.chain(others) {
         state::remove(&path)?;
     }
     Ok(())

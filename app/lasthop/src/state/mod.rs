@@ -8,6 +8,7 @@ mod members;
 #[cfg(test)]
 mod members_tests;
 mod successor;
+mod told;
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,7 @@ pub(crate) use files::{create_folder, move_to, remove, replace};
 pub(crate) use former::FormerKeys;
 pub(crate) use members::{Invitee, Members, store_claim};
 pub(crate) use successor::{store_gateway_key, successor_folder};
+pub(crate) use told::{load_told, store_told, told_in};
 
 use crate::failure::Failure;
 

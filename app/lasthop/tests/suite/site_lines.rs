@@ -26,7 +26,10 @@ fn peers(site: &Site, host: &str, name: &str) -> Vec<(String, String)> {
     let status: Value = serde_json::from_str(&said).unwrap_or_default();
     let peers = status["host"]["peers"].as_array().cloned();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let place = |peer: &Value| (text(&peer["name"]), text(&peer["site"]));
+    let place = |peer: &Value| {
+        let at = peer["site"].get("at");
+        (text(&peer["name"]), text(at.unwrap_or(&peer["site"])))
+    };
     peers.unwrap_or_default().iter().map(place).collect()
 }
 
@@ -38,6 +41,33 @@ fn wait_for_peers(site: &Site, host: &str, name: &str, expected: &[(&str, &str)]
         present.eq(expected.iter().copied())
     };
     wait_until("the peers", || format!("{host}: {:?}", present()), is_so);
+}
+
+/// Has all hosts but the home start again, which does not run meanwhile.
+fn start_again_without_the_home(site: &Site) {
+    for file in [
+        "mobile0/mobile/gateway/told.json",
+        "mobile1/gateway/gateways/told.json",
+    ] {
+        wait_until("the file", || file.into(), || site.state(file).exists());
+    }
+    site.done("gateway", &["gateway", "down"]);
+    site.done("mobile0", &["leave", "--keep"]);
+    site.done("mobile1", &["gateway", "down"]);
+    site.done("mobile1", &["gateway", "up"]);
+    site.done("mobile0", &["join"]);
+    wait_for_peers(
+        site,
+        "mobile0",
+        "mobile",
+        &[("gateway", "reserve"), ("west", "serves")],
+    );
+    site.done("gateway", &["gateway", "up"]);
+    wait_until(
+        "the home",
+        || format!("{:?}", peers(site, "gateway", "gateway")),
+        || peers(site, "gateway", "gateway").contains(&("mobile1".into(), "west".into())),
+    );
 }
 
 /// The second one of the two mobile hosts is a gateway here.
@@ -74,6 +104,7 @@ fn gateways_and_mobile_hosts_join_by_lines_and_a_download_goes_on() {
         "gateway",
         &[(&east, "gateway"), (&guest, "elsewhere")],
     );
+    start_again_without_the_home(&site);
     Download::between(
         [mobile, &site.fixed],
         || format!("{:?}", peers(&site, "mobile0", "mobile")),

@@ -12,7 +12,7 @@ use wire::packet::Packet;
 
 use super::capture::take_copies;
 use super::fades::{FadeLine, FadeLog};
-use super::{EventLoop, Work};
+use super::{EventLoop, Work, told};
 use crate::changes::{Change, Exit};
 use crate::finder::Errand;
 use crate::host::DrivenHost;
@@ -94,6 +94,10 @@ fn drain<H: DrivenHost>(host: &mut H, device: &mut impl PacketDevice, work: &mut
                 if let Some(changes) = &work.changes {
                     changes.make(Change::Exit(Exit::of(&prefixes, begins)));
                 }
+            }
+            Output::Told => {
+                let due = clock::monotonic() + told::PAUSE;
+                work.told_due.get_or_insert(due);
             }
             Output::Event(event) => {
                 log_event(&event, &mut work.fades);

@@ -1,12 +1,12 @@
 //! Steps before the rest of a turn: catching up after a time without processor, and reports of the network.
 
-use edges::bearer::DatagramBearer;
+use edges::bearer::{DatagramBearer, NetworkChange};
 use edges::clock;
 use edges::tun::PacketDevice;
 use hosts::Input;
 use units::{Duration, Instant};
 
-use super::{EventLoop, RuntimeError};
+use super::{EventLoop, RuntimeError, SETTLING};
 use crate::host::DrivenHost;
 
 /// Age from which a deadline counts as missed: the loop rests for 1 ms at most.
@@ -38,5 +38,34 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         if let Some(at) = self.ports.bearer.refused() {
             self.tell(clock::monotonic(), Input::PortRefused(at));
         }
+    }
+
+    /// Handles a change of the network.
+    pub(super) fn hear_news(&mut self) -> Result<(), RuntimeError> {
+        let Some(network) = &mut self.ports.network else {
+            return Ok(());
+        };
+        if !network.changed()? {
+            return Ok(());
+        }
+        let footing = self
+            .ports
+            .bearer
+            .follow_network()
+            .map_err(RuntimeError::Bearer)?;
+        let now = clock::monotonic();
+        match footing {
+            NetworkChange::Lost => self.tell(now, Input::LinkChanging),
+            NetworkChange::Found => {
+                self.tell(now, Input::LinkChanging);
+                self.link_up(now);
+            }
+            NetworkChange::Uncertain if self.news_due.is_none() => {
+                self.news_due = Some(now + SETTLING);
+                self.tell(now, Input::LinkChanging);
+            }
+            NetworkChange::Unchanged | NetworkChange::Uncertain => {}
+        }
+        Ok(())
     }
 }

@@ -84,6 +84,7 @@ impl Machine for Echo {
             | Input::Compare
             | Input::Drain(_)
             | Input::ExitsOpen(_)
+            | Input::Told(_)
             | Input::System(_)
             | Input::Path { .. }
             | Input::PortRefused(_)
