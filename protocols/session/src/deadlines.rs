@@ -5,6 +5,7 @@ use zeroize::Zeroizing;
 
 use crate::endpoint::Endpoint;
 use crate::entropy::draw;
+use crate::identity::Addressed;
 use crate::message::{self, Greeting, initiation_noise_mut};
 use crate::noise;
 use crate::output::{Event, PeerId, Route};
@@ -37,7 +38,8 @@ const STAMP_GRAIN: u64 = 1 << 24;
 impl Flight {
     /// Returns true if the initiation may be sent again unchanged.
     fn may_be_repeated(&self, now: Instant) -> bool {
-        !self.is_refused && now.since(self.created) < INITIATION_LIFE
+        let is_old = now.since(self.created) >= INITIATION_LIFE;
+        !self.is_refused && !is_old && self.next_own == self.own
     }
 
     /// Returns the time that an answer has taken that comes now; `None` if it may be one to another transmission.
@@ -49,6 +51,7 @@ impl Flight {
     /// Replaces it soon by one with a later stamp.
     pub(crate) fn refuse(&mut self, now: Instant) {
         self.is_refused = true;
+        self.next_own = self.own;
         self.resend_at = now.max(self.sent + HASTE_GAP);
     }
 
@@ -140,10 +143,11 @@ impl Endpoint {
         let mut flight = match former {
             Some(flight) if flight.may_be_repeated(now) => flight,
             old => {
+                let own = old.as_ref().map_or(Addressed::Present, |old| old.next_own);
                 if let Some(old) = old {
                     self.by_index.remove(&old.index);
                 }
-                let Some(flight) = self.new_flight(now, id) else {
+                let Some(flight) = self.new_flight(now, id, own) else {
                     return;
                 };
                 self.by_index.insert(flight.index, id);
@@ -162,8 +166,8 @@ impl Endpoint {
         }
     }
 
-    /// Returns a new handshake with a fresh ephemeral, index and stamp.
-    fn new_flight(&mut self, now: Instant, id: PeerId) -> Option<Flight> {
+    /// Returns a new handshake with this key of this host, and a fresh ephemeral, index and stamp.
+    fn new_flight(&mut self, now: Instant, id: PeerId, own: Addressed) -> Option<Flight> {
         let index = self.new_index();
         let unix_nanos = self.identity.unix_nanos(now).min(LATEST_STAMP);
         let initiator = self.initiator(id).ok()?;
@@ -179,7 +183,7 @@ impl Endpoint {
             stamp,
         };
         let local = noise::Local {
-            private_key: &self.identity.key.private,
+            private_key: &self.identity.addressee(own).private,
             prologue: noise::PROLOGUE,
             ephemeral,
         };
@@ -192,6 +196,8 @@ impl Endpoint {
         Some(Flight {
             index,
             state,
+            own,
+            next_own: self.identity.other_than(own),
             initiation,
             created: now,
             trying_since: now,

@@ -143,7 +143,7 @@ impl Endpoint {
         now: Instant,
         response: &[u8; RESPONSE_BYTES],
     ) -> Result<PeerId, DropCause> {
-        if !self.identity.key.mac1.verify(response) {
+        if self.identity.addressed(response).is_none() {
             return Err(DropCause::BadMac);
         }
         let index = message::receiver_of(response);
@@ -186,7 +186,7 @@ impl Endpoint {
             remote_index,
             lineage: Lineage::next(noise::session_id(&flight.state), former),
             peer_features,
-            to: Addressed::Present,
+            to: flight.own,
             created: flight.created,
         };
         self.install(id, transport(flight.state, terms, Role::Initiator));

@@ -109,6 +109,19 @@ impl Identity {
         found.map(|(addressed, _)| addressed)
     }
 
+    /// Returns the keys that count: the present one, and the former one as long as there is one.
+    pub(crate) fn accepted(&self) -> impl Iterator<Item = &OwnKey> {
+        std::iter::once(&self.key).chain(&self.former)
+    }
+
+    /// Returns the key to try when a responder has not answered an initiation with this one: it may know the other.
+    pub(crate) fn other_than(&self, own: Addressed) -> Addressed {
+        match own {
+            Addressed::Present if self.former.is_some() => Addressed::Former,
+            _ => Addressed::Present,
+        }
+    }
+
     /// Returns the key to which a message is addressed.
     pub(crate) fn addressee(&self, to: Addressed) -> &OwnKey {
         let found = self.keys().find(|(its, _)| *its == to);
@@ -130,13 +143,25 @@ impl Endpoint {
 
     /// Replaces the keys of this host; sessions in use stay in use. Initiations to the former key are accepted too, as
     /// long as there is one: a peer that knows it learns of the present one in the session. Who knows only a key that
-    /// has ended is declined.
-    pub fn replace_keys(&mut self, keys: OwnKeys) {
+    /// has ended is declined. Responders may know the former key, too: initiations to them are made with the present
+    /// one, and in turns with both until there is an answer.
+    pub fn replace_keys(&mut self, now: Instant, keys: OwnKeys) {
         self.identity.replace(keys);
+        for peer in self.initiates_to.clone() {
+            self.renew_keys(now, peer);
+        }
     }
 
-    /// Replaces the public key of a responder, which vouches for it in a session, and begins a handshake with it. The
-    /// sessions and the epoch stay in use.
+    /// Begins a handshake with a peer, with the present key of this host, if keys with it are wanted and that is this
+    /// host's part.
+    pub fn renew_keys(&mut self, now: Instant, peer: PeerId) {
+        if let Ok(wanted) = self.give_up_flight(peer) {
+            self.begin_handshake(now, peer, wanted);
+        }
+    }
+
+    /// Replaces the public key of a peer, which vouches for it in a session, and begins a handshake with it if that is
+    /// this host's part. The sessions and the epoch stay in use.
     pub fn replace_peer_key(
         &mut self,
         now: Instant,
@@ -149,7 +174,8 @@ impl Endpoint {
         if self.keys.peers.contains_key(&key) {
             return Err(PeerError::Duplicate);
         }
-        let wanted = self.give_up_flight(peer)?;
+        // Nothing is in flight to an initiator.
+        let wanted = self.give_up_flight(peer).unwrap_or(false);
         let held = self.peers.get_mut(&peer).ok_or(PeerError::Unknown)?;
         self.keys.peers.remove(&held.public_key);
         (held.public_key, held.mac1_key) = (key, Mac1Key::new(&key));

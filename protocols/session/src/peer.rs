@@ -7,6 +7,7 @@ use units::{Duration, Instant};
 use wire::address::HopAddress;
 
 use crate::cookie::Cookie;
+use crate::identity::Addressed;
 use crate::keys::{PresharedKey, PublicKey};
 use crate::limits::Limits;
 use crate::lineage::{Lineage, Offer};
@@ -80,6 +81,9 @@ impl Sessions {
 pub(crate) struct Flight {
     pub(crate) index: u32,
     pub(crate) state: HandshakeState,
+    /// The key of this host in it, and in the one that follows if there is no answer.
+    pub(crate) own: Addressed,
+    pub(crate) next_own: Addressed,
     pub(crate) initiation: [u8; INITIATION_BYTES],
     pub(crate) created: Instant,
     /// Time of the first of all initiations that have brought no keys.

@@ -4,6 +4,7 @@ use blake2::digest::{Mac, consts::U16};
 use blake2::{Blake2s256, Blake2sMac, Digest};
 
 use crate::endpoint::Endpoint;
+use crate::identity::OwnKey;
 use crate::keys::PublicKey;
 use crate::output::PeerId;
 
@@ -13,21 +14,30 @@ pub const PROOF_BYTES: usize = 16;
 impl Endpoint {
     /// Returns the proof that this host has said `content`, for a peer; `None` if the peer is not known.
     pub fn prove(&self, to: PeerId, content: &[u8]) -> Option<[u8; PROOF_BYTES]> {
-        let mac = self.mac_between(to, true)?.chain_update(content);
+        let mac = self.mac_between(to, &self.identity.key, true)?;
+        let mac = mac.chain_update(content);
         Some(mac.finalize().into_bytes().into())
     }
 
-    /// Returns true if a peer has said `content`, as `proof` shows.
+    /// Returns true if a peer has said `content` to this host, as `proof` shows. The peer may know the former key of
+    /// this host.
     pub fn is_proof(&self, from: PeerId, content: &[u8], proof: &[u8; PROOF_BYTES]) -> bool {
-        let mac = self.mac_between(from, false);
-        mac.is_some_and(|mac| mac.chain_update(content).verify(proof.into()).is_ok())
+        let shows = |own: &OwnKey| {
+            let mac = self.mac_between(from, own, false);
+            mac.is_some_and(|mac| mac.chain_update(content).verify(proof.into()).is_ok())
+        };
+        self.identity.accepted().any(shows)
     }
 
     /// Returns the MAC for content from this host to a peer, or from the peer to this host. Its key is made from the
     /// secret of both static keys, from the preshared key, and from the public keys in the order of the way.
-    fn mac_between(&self, peer: PeerId, is_from_here: bool) -> Option<Blake2sMac<U16>> {
+    fn mac_between(
+        &self,
+        peer: PeerId,
+        own: &OwnKey,
+        is_from_here: bool,
+    ) -> Option<Blake2sMac<U16>> {
         let peer = self.peers.get(&peer)?;
-        let own = &self.identity.key;
         let ends: [&PublicKey; 2] = if is_from_here {
             [&own.public, &peer.public_key]
         } else {

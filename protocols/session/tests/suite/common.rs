@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use machine::RandomStream;
 use session::{
-    Config, DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Event, Limits, Output, PeerConfig,
-    PeerId, PresharedKey, PrivateKey, Received, Role, SealError,
+    Config, DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Event, Limits, Output, OwnKeys,
+    PeerConfig, PeerId, PresharedKey, PrivateKey, Received, Role, SealError,
 };
 use simulator::testing::{Clock, Next};
 use units::{Duration, Instant, Probability};
@@ -121,6 +121,11 @@ impl World {
             .connect(self.clock.now, self.peers[MOBILE])
             .expect("the mobile is the initiator");
         self.drain(MOBILE);
+    }
+
+    pub(crate) fn replace_keys(&mut self, of: usize, keys: OwnKeys) {
+        self.hosts[of].replace_keys(self.clock.now, keys);
+        self.drain(of);
     }
 
     pub(crate) fn send(&mut self, from: usize, payload: &[u8]) -> Result<u64, SealError> {

@@ -51,7 +51,7 @@ fn begun_anew(world: &World, host: usize) -> usize {
 #[test]
 fn an_initiator_that_knows_the_former_key_connects_and_is_announced() {
     let mut world = World::new(1);
-    world.hosts[GATEWAY].replace_keys(both());
+    world.replace_keys(GATEWAY, both());
     world.connect();
     world.until_established();
     world.run_for(Duration::from_secs(1));
@@ -68,7 +68,7 @@ fn the_epoch_goes_on_under_the_next_key() {
     world.until_established();
     world.run_for(Duration::from_secs(1));
     let public = both().key.public_key();
-    world.hosts[GATEWAY].replace_keys(both());
+    world.replace_keys(GATEWAY, both());
     let (now, gateway) = (world.clock.now, world.peers[MOBILE]);
     world.hosts[MOBILE]
         .replace_peer_key(now, gateway, public)
@@ -88,7 +88,7 @@ fn the_epoch_goes_on_under_the_next_key() {
     );
     assert_eq!(former_key_used(&world), 0);
     // At the end the former key is worth nothing.
-    world.hosts[GATEWAY].replace_keys(next());
+    world.replace_keys(GATEWAY, next());
     world.run_for(Duration::from_secs(300));
     world.send(MOBILE, b"late").expect("a session");
     world.run_for(Duration::from_secs(1));
@@ -98,7 +98,7 @@ fn the_epoch_goes_on_under_the_next_key() {
 #[test]
 fn without_the_former_key_its_initiators_are_strangers() {
     let mut world = World::new(3);
-    world.hosts[GATEWAY].replace_keys(next());
+    world.replace_keys(GATEWAY, next());
     world.connect();
     world.run_for(Duration::from_secs(10));
     let counters = world.hosts[GATEWAY].counters();
@@ -109,7 +109,7 @@ fn without_the_former_key_its_initiators_are_strangers() {
 #[test]
 fn who_knows_only_an_ended_key_is_told_so_and_strangers_are_not() {
     let mut world = World::new(6);
-    world.hosts[GATEWAY].replace_keys(ended());
+    world.replace_keys(GATEWAY, ended());
     world.connect();
     world.run_for(Duration::from_secs(1));
     let told = |world: &World| {
@@ -131,7 +131,7 @@ fn who_knows_only_an_ended_key_is_told_so_and_strangers_are_not() {
     let mobile = world.peers[GATEWAY];
     // Another gateway does not know this mobile host.
     let mut world = World::new(7);
-    world.hosts[GATEWAY].replace_keys(ended());
+    world.replace_keys(GATEWAY, ended());
     world.hosts[GATEWAY]
         .remove_peer(mobile)
         .expect("it is known");
@@ -150,7 +150,7 @@ fn cookies_serve_those_who_know_the_former_key() {
         ..session::Limits::default()
     };
     let mut world = World::with_limits(4, limits);
-    world.hosts[GATEWAY].replace_keys(both());
+    world.replace_keys(GATEWAY, both());
     world.connect();
     world.until_established();
     assert!(world.handshakes_sent(3) > 0, "no cookie was asked for");
@@ -172,11 +172,59 @@ fn own_keys_and_those_of_other_peers_are_refused() {
         Err(PeerError::Duplicate)
     );
     let responder = &mut world.hosts[GATEWAY];
-    responder.replace_keys(both());
+    responder.replace_keys(now, both());
     let mobile = world.peers[GATEWAY];
     assert!(responder.is_own_key(&private_key(7, "gateway").public_key()));
+    let own = responder.public_key();
     assert_eq!(
-        responder.replace_peer_key(now, mobile, private_key(7, "x").public_key()),
-        Err(PeerError::NotInitiator)
+        responder.replace_peer_key(now, mobile, own),
+        Err(PeerError::OwnKey)
     );
+}
+
+/// The next key of the initiator, while its former one is accepted.
+fn of_initiator() -> OwnKeys {
+    OwnKeys {
+        key: private_key(7, "next mobile"),
+        former: Some(private_key(7, "mobile")),
+        ended: None,
+    }
+}
+
+/// Gateways of a site initiate, too. The other one may hear of the next key at once, late, or not until both start.
+#[test]
+fn an_initiator_is_known_by_its_former_key_until_the_responder_learns_the_next() {
+    for (seed, learns_after) in [(8, 0), (9, 7), (10, 400)] {
+        let mut world = World::new(seed);
+        world.connect();
+        world.until_established();
+        world.run_for(Duration::from_secs(1));
+        world.replace_keys(MOBILE, of_initiator());
+        world.run_for(Duration::from_secs(learns_after));
+        let (now, mobile) = (world.clock.now, world.peers[GATEWAY]);
+        let key = of_initiator().key.public_key();
+        let replaced = world.hosts[GATEWAY].replace_peer_key(now, mobile, key);
+        replaced.expect("another key");
+        // Beyond the next renewal, and then without the former key.
+        world.run_for(Duration::from_secs(140));
+        let alone = OwnKeys {
+            former: None,
+            ..of_initiator()
+        };
+        world.replace_keys(MOBILE, alone);
+        world.run_for(Duration::from_secs(300));
+        world.send(MOBILE, b"late").expect("a session");
+        world.send(GATEWAY, b"answer").expect("a session");
+        world.run_for(Duration::from_secs(1));
+        assert_eq!(world.delivered.each_ref().map(Vec::len), [1, 1]);
+        let begun = [MOBILE, GATEWAY].map(|host| begun_anew(&world, host));
+        assert_eq!(begun, [1, 1], "after {learns_after} s");
+        let is_used = |(_, event): &&(Instant, Event)| matches!(event, Event::FormerKeyUsed { .. });
+        let used = world.events[MOBILE].iter().filter(is_used).count();
+        assert_eq!(
+            used > 0,
+            learns_after > 0,
+            "the host must vouch for the next"
+        );
+    }
 }
