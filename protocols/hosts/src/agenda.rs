@@ -28,6 +28,8 @@ pub(crate) struct PeerDeadlines {
     pub(crate) challenges: Deadlines<usize>,
     /// Time of the answer that each peer has asked for.
     pub(crate) answers: Deadlines<usize>,
+    /// Time when each peer that may know only the former key of this host is sent the present one again.
+    pub(crate) vouches: Deadlines<usize>,
     /// Time of the next step of each peer's ways.
     pub(crate) ways: Deadlines<usize>,
     /// Time from which nothing is waited for any more before a mobile host goes on at another gateway.
@@ -36,8 +38,6 @@ pub(crate) struct PeerDeadlines {
     pub(crate) drain: Drain,
     /// The present round of those that act.
     pub(crate) round: Round,
-    /// Kept for its storage.
-    pub(crate) acting: Vec<usize>,
 }
 
 impl PeerDeadlines {
@@ -79,6 +79,7 @@ impl PeerDeadlines {
             &mut self.tries,
             &mut self.challenges,
             &mut self.answers,
+            &mut self.vouches,
             &mut self.ways,
             &mut self.site,
         ] {

@@ -335,6 +335,7 @@ impl Machine for Host {
         self.follow_sessions(now, None);
         self.try_due(now);
         self.challenge_due(now);
+        self.vouch_due(now);
         self.answer_due(now);
         self.inquire(now);
         self.claim(now);
@@ -367,6 +368,7 @@ impl Machine for Host {
         let own = machine::earlier(self.endpoint.poll_timeout(), self.next_share());
         let own = machine::earlier(own, self.agenda.tries.first());
         let own = machine::earlier(own, self.agenda.challenges.first());
+        let own = machine::earlier(own, self.agenda.vouches.first());
         let own = machine::earlier(own, self.agenda.ways.first());
         let own = machine::earlier(own, self.agenda.site_due());
         let own = machine::earlier(own, self.peers.directories.due.first());

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use arq::PathSearch;
 use association::{Association, TcpConfig, TcpMethod};
 use machine::Machine;
-use session::{DATA_OVERHEAD_BYTES, PeerId};
+use session::{DATA_OVERHEAD_BYTES, PeerId, PublicKey};
 use units::{BitRate, Bytes, Duration, Instant};
 use wire::address::{HopAddress, Relay};
 use wire::ethernet;
@@ -62,6 +62,8 @@ pub(crate) struct Peer {
 pub(crate) struct KeyState {
     /// Time of the peer's last claim of another key that was passed on.
     pub(crate) claimed: Option<Instant>,
+    /// Its key before the present one, for which it has vouched.
+    pub(crate) former: Option<PublicKey>,
     /// True if its session began with the former key of this host.
     pub(crate) knows_former: bool,
 }

@@ -162,7 +162,8 @@ impl Roaming {
 
     /// Has the mobile host move to this gateway.
     pub fn move_to(&mut self, gateway: usize) {
-        let key = private_key(NAMES[gateway]).public_key();
+        let known = self.hosts[MOBILE].gateway_named(NAMES[gateway]);
+        let key = known.unwrap_or_else(|| private_key(NAMES[gateway]).public_key());
         self.input(MOBILE, Input::MoveTo(key));
     }
 

@@ -2,15 +2,20 @@
 
 mod mobile;
 
+use std::collections::BTreeSet;
+use std::iter;
+
 use clap::Args;
+use hosts::Told;
 use runtime::control::ask_status;
 use serde_json::Value;
-use session::PrivateKey;
+use session::{PrivateKey, PublicKey};
 
+use crate::config::site::SiteGateway;
 use crate::failure::Failure;
 use crate::invite::notify;
 use crate::peers::Gateway;
-use crate::state::{Members, remove};
+use crate::state::{Members, load_told, remove};
 use crate::status::ENDING;
 use crate::{entropy, key_file};
 
@@ -23,8 +28,12 @@ Examples:
 On a mobile host, `lasthop rotate` replaces its key at once: the gateway takes the next one and refuses the former one.
 Connections go on, unless the gateway splits them.
 
-Each mobile host that connects learns of the present key. Open join lines work until the end of the former key. Whoever
-has stolen the former key can also name a next one: after a theft end it at once, and invite the mobile hosts again.";
+Each mobile host, and each other gateway of the site, that connects learns of the present key. Open join lines work
+until the end of the former key. Whoever has stolen the former key can also name a next one: after a theft end it at
+once, and invite the mobile hosts again.";
+
+/// Most keys that are made until one has the place of the present one.
+const TRIES: usize = 1 << 20;
 
 /// Replace the key of this host, a gateway or a mobile host, while it is connected.
 #[derive(Debug, Args)]
@@ -77,7 +86,7 @@ fn begin(members: &Members) -> Result<(), Failure> {
              `lasthop rotate --finish` ends it"
         )));
     }
-    let next = PrivateKey::generate(&mut entropy::fill);
+    let next = next_key(&public, &gateways_of(members))?;
     key_file::write(&source.file(former), &keys.key.to_text(), true)?;
     key_file::write(
         &source.file(&config.private_key_file),
@@ -97,6 +106,28 @@ fn begin(members: &Members) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Returns the keys of the other gateways of the site that this one knows.
+fn gateways_of(members: &Members) -> Vec<PublicKey> {
+    let named = members.config.gateways.iter().map(SiteGateway::key);
+    // What was told is only lost if the file is damaged.
+    let told = load_told(&members.source).unwrap_or_default();
+    named.chain(told.iter().flat_map(Told::gateways)).collect()
+}
+
+/// Returns a new key, which sorts among those of the other gateways as the present one: of two gateways the one with
+/// the lower key begins handshakes, and that must not change while one of them knows the former key.
+fn next_key(present: &PublicKey, others: &[PublicKey]) -> Result<PrivateKey, Failure> {
+    let place = |key: &PublicKey| others.iter().filter(|other| *other < key).count();
+    let new = || PrivateKey::generate(&mut entropy::fill);
+    let next = iter::repeat_with(new)
+        .take(TRIES)
+        .find(|next| place(&next.public_key()) == place(present));
+    next.ok_or_else(|| {
+        let what = "found no key that sorts as the present one among those of the other gateways; try again";
+        Failure::broken(what)
+    })
+}
+
 fn finish(members: &Members, force: bool) -> Result<(), Failure> {
     let (config, source) = (&members.config, &members.source);
     let files = config.former_key_file().zip(config.ended_key_file());
@@ -108,7 +139,7 @@ fn finish(members: &Members, force: bool) -> Result<(), Failure> {
     let left = left_behind(members);
     if !left.is_empty() && !force {
         return Err(Failure::setting(format!(
-            "not seen with the present key yet: {}; they could not connect any more, and would need join lines again; \
+            "not seen with the present key yet: {}; they could not connect any more, and would need lines again; \
              wait until they have connected, or add --force",
             left.join(", ")
         )));
@@ -120,7 +151,7 @@ fn finish(members: &Members, force: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the mobile hosts that have not been seen to know the present key.
+/// Returns the mobile hosts and gateways that have not been seen to know the present key.
 fn left_behind(members: &Members) -> Vec<String> {
     let name = &members.config.name.0;
     let folder = members.source.file(&members.config.state_dir);
@@ -131,11 +162,13 @@ fn left_behind(members: &Members) -> Vec<String> {
         let peer = peers.and_then(|peers| peers.iter().find(|peer| peer["name"] == name));
         peer.is_some_and(|peer| !peer["keys_age"].is_null() && peer["knows_former_key"] != true)
     };
-    let joined = members
-        .config
-        .peers
-        .iter()
-        .filter(|mobile| mobile.key().is_some());
-    let names = joined.map(|mobile| mobile.name.get_ref().0.clone());
-    names.filter(|name| !knows(name)).collect()
+    let joined = members.config.entries().filter(|entry| entry.key.is_some());
+    let told = peers
+        .into_iter()
+        .flatten()
+        .filter(|peer| peer["site"] == "gateway");
+    let told = told.filter_map(|peer| peer["name"].as_str());
+    let names: BTreeSet<_> = joined.map(|entry| entry.name).chain(told).collect();
+    let left = names.into_iter().filter(|name| !knows(name));
+    left.map(str::to_owned).collect()
 }

@@ -335,18 +335,25 @@ fn file_of(name: &str) -> PathBuf {
     format!("{name}.{PEER_ENDING}").into()
 }
 
-/// Stores the key that an invited host claims, or a mobile host one in place of its own, in the configuration of a
-/// gateway at `path`.
+/// Returns the error about a gateway whose key stands in a configuration that only its operator changes.
+pub(super) fn another_key(gateway: &str, path: &Path, claim: &KeyClaim) -> Failure {
+    let (path, key) = (path.display(), claim.key);
+    Failure::setting(format!(
+        "the gateway '{gateway}' has another key now; write `public_key = \"{key}\"` into {path} before its operator \
+         ends the former one"
+    ))
+}
+
+/// Stores the key that an invited host claims, or a mobile host or another gateway one in place of its own, in the
+/// configuration of a gateway at `path`.
 pub(crate) fn store_claim(path: &Path, claim: &KeyClaim) -> Result<Claimed, Failure> {
     let mut members = Members::load(path)?;
     let its_invitation = |entry: &Entry<'_>| {
         let invited = entry.invitation;
         invited.filter(|invited| invited.public_key.0 == claim.of)
     };
-    let may_claim = |entry: &Entry<'_>| {
-        let is_own = entry.kind == Kind::Mobile && entry.key == Some(claim.of);
-        is_own || its_invitation(entry).is_some()
-    };
+    let may_claim =
+        |entry: &Entry<'_>| entry.key == Some(claim.of) || its_invitation(entry).is_some();
     let Some(entry) = members.config.entries().find(may_claim) else {
         let what =
             "no host has this key any more: another has joined with the line, or it was revoked";
@@ -357,6 +364,9 @@ pub(crate) fn store_claim(path: &Path, claim: &KeyClaim) -> Result<Claimed, Fail
         return Ok(Claimed::Expired);
     }
     let (kind, name) = (entry.kind, entry.name.to_owned());
+    if kind == Kind::Gateway && entry.file.is_none() {
+        return Err(another_key(&name, path, claim));
+    }
     let mut table: toml::Table = entry.file.unwrap_or(&members.source).parse()?;
     let former: Vec<_> = entry.key.into_iter().chain([claim.of]).collect();
     if invitation.is_some() {

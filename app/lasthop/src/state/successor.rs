@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use runtime::KeyClaim;
 
 use super::files::replace;
+use super::members::another_key;
 use crate::config::Source;
 use crate::config::mobile::MobileConfig;
 use crate::failure::Failure;
@@ -16,17 +17,17 @@ pub(crate) fn successor_folder(source: &Source) -> Option<PathBuf> {
     source.file(file).parent().map(Path::to_path_buf)
 }
 
-/// Stores the next key of the gateway for which its present one has vouched, for the mobile host with the configuration
+/// Stores the next key of a gateway for which its present one has vouched, for the mobile host with the configuration
 /// at `path`.
 pub(crate) fn store_gateway_key(path: &Path, claim: &KeyClaim) -> Result<(), Failure> {
     let source = Source::read(path)?;
     let config = MobileConfig::load(&source)?;
+    let mut others = config.gateways.iter();
+    if let Some(other) = others.find(|other| other.key() == claim.of) {
+        return Err(another_key(other.name(), path, claim));
+    }
     let Some(file) = config.gateway.get_ref().public_key_file.as_deref() else {
-        let (path, key) = (path.display(), claim.key);
-        return Err(Failure::setting(format!(
-            "the gateway has another key now; write `public_key = \"{key}\"` into {path} before the gateway's operator \
-             ends the former one"
-        )));
+        return Err(another_key(config.gateway_name(), path, claim));
     };
     let known = config.gateway_key(&source)?;
     if known != claim.of && known != claim.key {

@@ -1,5 +1,6 @@
 //! A site that is made by lines: `lasthop gateway up --site`, `join` and `move`.
 
+use std::fs;
 use std::process::Command;
 
 use rig::End;
@@ -109,11 +110,25 @@ fn gateways_and_mobile_hosts_join_by_lines_and_a_download_goes_on() {
         [mobile, &site.fixed],
         || format!("{:?}", peers(&site, "mobile0", "mobile")),
         |download| {
-            for to in ["west", "gateway", "west"] {
+            let goes_by = |to: &str| {
                 let (code, said) = ask(&site, "mobile0", "mobile", &["move", to]);
                 assert_eq!(code, Some(0), "{said}");
                 download.goes_on();
-            }
+            };
+            goes_by("west");
+            goes_by("gateway");
+            // All follow the home to its next key, and the former one ends.
+            let key = site.done("gateway", &["rotate"]);
+            let known = site
+                .state("mobile1")
+                .join(format!("gateway/gateways/{east}.toml"));
+            let known = || fs::read_to_string(&known).unwrap();
+            wait_until("the key", known, || known().contains(key.trim()));
+            goes_by("west");
+            let finish = || site.run("gateway", &["rotate", "--finish"]);
+            wait_until("the end", || finish().stderr, || finish().code == Some(0));
+            goes_by("gateway");
+            goes_by("west");
             // The new gateway has nothing more to do with the home, and its guest goes back.
             site.done("gateway", &["revoke", "west"]);
             wait_until(

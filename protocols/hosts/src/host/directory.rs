@@ -33,6 +33,12 @@ impl Host {
         self.set_entries(now, key, for_gateways, entry.and_then(Entry::for_mobiles));
     }
 
+    /// Replaces the key of a peer in the directories that have it.
+    pub(super) fn relist(&mut self, now: Instant, index: usize, former: Key) {
+        self.set_entries(now, former, None, None);
+        self.list(now, index);
+    }
+
     /// Takes a peer that is removed out of the directories, and forgets what it has told.
     pub(super) fn unlist(&mut self, now: Instant, index: usize) {
         let key = self.key_of(index);
@@ -168,6 +174,7 @@ impl Host {
         if !changes.is_empty() {
             self.store_told();
         }
+        self.follow_keys(now, teller, &changes);
         for (key, entry) in changes {
             match entry {
                 Some(entry) => self.hear_of(now, teller, &key, entry),
@@ -176,6 +183,27 @@ impl Host {
             // A gateway that it has named may have named it, and was forgotten.
             if self.peers.get(teller).is_none() {
                 return;
+            }
+        }
+    }
+
+    /// Has gateways go on with other keys that they have in these changes: they have vouched for them elsewhere.
+    fn follow_keys(&mut self, now: Instant, teller: usize, changes: &[(Key, Option<Entry>)]) {
+        let removed = changes.iter().filter(|(_, entry)| entry.is_none());
+        for (former, _) in removed {
+            let index = self.index_with(&PublicKey::from_bytes(*former));
+            let is_told = |index: &usize| self.peers[*index].site.teller == Some(teller);
+            let Some(index) = index.filter(is_told) else {
+                continue;
+            };
+            let name = &self.peers[index].settings.name;
+            let is_it =
+                |entry: &Entry| matches!(entry, Entry::Gateway { name: its, .. } if its == name);
+            let next = changes
+                .iter()
+                .find(|(_, entry)| entry.as_ref().is_some_and(is_it));
+            if let Some((next, _)) = next {
+                self.succeeded(now, index, PublicKey::from_bytes(*next));
             }
         }
     }
@@ -196,12 +224,11 @@ impl Host {
             return;
         }
         let public = settings.public;
-        let is_welcome = match known {
-            Some(_) => true,
-            // One that was revoked here stays away, whoever tells of it.
-            None => public != self.endpoint.public_key() && !self.endpoint.declines(&public),
-        };
-        if !is_welcome {
+        // One that was revoked here stays away, whoever tells of it.
+        let stays_away = self.endpoint.is_own_key(&public)
+            || self.endpoint.declines(&public)
+            || self.has_gateway_at(settings.endpoint);
+        if known.is_none() && stays_away {
             return;
         }
         if !self.has_way_for(&settings, known) {
@@ -217,6 +244,12 @@ impl Host {
                 self.joins_site(now, teller);
             }
         }
+    }
+
+    /// Returns true if a gateway is known by this address: it will itself vouch for another key, if it has one now.
+    fn has_gateway_at(&self, endpoint: Option<HopAddress>) -> bool {
+        let is_there = |(_, peer): (usize, &Peer)| peer.settings.endpoint == endpoint;
+        endpoint.is_some() && self.peers.iter().any(is_there)
     }
 
     /// Returns true if no other mobile host has inner addresses of this one, whose index may be known.

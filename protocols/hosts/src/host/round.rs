@@ -19,6 +19,8 @@ pub(crate) struct Round {
     packets: usize,
     /// Index of the peer that comes first in the next round.
     first: usize,
+    /// Those that act; kept for its storage.
+    acting: Vec<usize>,
 }
 
 impl Round {
@@ -47,7 +49,7 @@ impl Round {
 impl Host {
     /// Acts on the deadlines of associations.
     pub(super) fn act(&mut self, now: Instant) {
-        let mut acting = std::mem::take(&mut self.agenda.acting);
+        let mut acting = std::mem::take(&mut self.agenda.round.acting);
         self.agenda.acting(now, &self.peers, &mut acting);
         self.agenda.round.order(&mut acting);
         for index in acting.drain(..) {
@@ -55,7 +57,7 @@ impl Host {
             self.peers[index].association.handle_timeout(now);
             self.forward(now, index);
         }
-        self.agenda.acting = acting;
+        self.agenda.round.acting = acting;
     }
 
     /// Lets a peer release only a few packets if the round is over and its packets are limited: enough for one that

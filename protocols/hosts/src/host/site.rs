@@ -120,10 +120,12 @@ impl Host {
         step: &Step,
         proof: &Proof,
     ) -> bool {
-        let content = proven_attachment(&self.peers[gateway].settings.public, step);
-        let is_right = self
-            .endpoint
-            .is_proof(self.peers[mobile].id, &content, proof);
+        let (keys, mobile_id) = (&self.peers[gateway], self.peers[mobile].id);
+        let mut keys = std::iter::once(&keys.settings.public).chain(&keys.keys.former);
+        let is_right = keys.any(|key| {
+            let content = proven_attachment(key, step);
+            self.endpoint.is_proof(mobile_id, &content, proof)
+        });
         if !is_right {
             self.has_forged(gateway, mobile);
         }
@@ -141,7 +143,8 @@ impl Host {
     /// Returns true if a mobile host names the home that its gateway has named, or if an operator has named that.
     pub(super) fn is_home_of(&mut self, mobile: usize, home: &Key) -> bool {
         let teller = self.peers[mobile].site.teller;
-        match teller.filter(|teller| self.key_of(*teller) != *home) {
+        let home = PublicKey::from_bytes(*home);
+        match teller.filter(|teller| !self.is_key_of(*teller, &home)) {
             Some(teller) => {
                 self.has_forged(teller, mobile);
                 false

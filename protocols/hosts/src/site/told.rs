@@ -1,6 +1,7 @@
 //! What a gateway has told, in a form for the next life of a host.
 
 use serde::{Deserialize, Serialize};
+use session::PublicKey;
 
 use super::directory::{Entry, Replica};
 use super::message::Key;
@@ -31,6 +32,15 @@ impl Told {
         };
         let peers: Vec<_> = replica.entries().map(named).collect();
         (!peers.is_empty()).then_some(Self { teller, peers })
+    }
+
+    /// Returns the keys of gateways in it.
+    pub fn gateways(&self) -> impl Iterator<Item = PublicKey> {
+        let gateway = |named: &Named| match named.entry {
+            Entry::Gateway { .. } => Some(PublicKey::from_bytes(named.key)),
+            Entry::Mobile { .. } => None,
+        };
+        self.peers.iter().filter_map(gateway)
     }
 
     /// Returns the peers.

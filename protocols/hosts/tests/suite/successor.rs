@@ -2,9 +2,12 @@
 
 use hosts::{ClaimRefusal, Decline, EventKind, Input, Membership, OwnKeys, Peer};
 use session::PublicKey;
+use units::Duration;
 
 use crate::members::{NAMES, Net, admit, gateway, mobile};
+use crate::site::is_whole;
 use crate::support::build;
+use crate::support::roaming::{self, Roaming, Setting};
 
 /// The next key; the former one is accepted, or has ended.
 fn keys(is_accepted: bool) -> Input {
@@ -157,4 +160,78 @@ fn a_mobile_host_keeps_a_key_that_the_gateway_keeps() {
     let keeps = |index: usize, key: PublicKey| own_key(&net, index) == key.to_string();
     assert!(keeps(1, own(1)) && keeps(2, own(2)));
     assert!(net.is_connected(NAMES[1]));
+}
+
+/// Has a host of a site go on with another key, while its former one is accepted.
+fn rotate(site: &mut Roaming, host: usize) {
+    let former = Some(build::private_key(roaming::NAMES[host]));
+    let key = build::private_key("next");
+    let ended = None;
+    let keys = OwnKeys { key, former, ended };
+    site.input(host, Input::Keys(Box::new(keys)));
+}
+
+/// Returns true if a host has learnt the next key of another one.
+fn has_followed(site: &Roaming, host: usize) -> bool {
+    let key = build::private_key("next").public_key();
+    let is_it = |(_, of, kind): &(_, usize, EventKind)| {
+        *of == host && *kind == EventKind::KeyReplaced { key }
+    };
+    site.events.iter().any(is_it)
+}
+
+/// Moves to each gateway of a site, and checks that nothing of the flows is lost and that all know each other.
+fn all_serve(site: &mut Roaming) {
+    for to in [2, 3, roaming::HOME, 3, 2] {
+        site.move_to(to);
+        site.run(Duration::from_secs(1), false);
+        assert_eq!(site.serving(), roaming::NAMES[to], "{:?}", site.events);
+    }
+    is_whole(site);
+    assert!(site.flows.iter().all(|flow| flow.sent > 100));
+}
+
+/// Whoever of a site has another key: nobody joins anew, and all go on.
+#[test]
+fn a_gateway_of_a_site_has_another_key_and_all_follow_it() {
+    for rotated in [roaming::HOME, 2, 3] {
+        for wire in [1, 20] {
+            let mut site = Roaming::new(Setting {
+                is_told: true,
+                wire: Duration::from_millis(wire),
+                ..Setting::default()
+            });
+            site.run(Duration::from_secs(2), false);
+            site.move_to(2);
+            site.run(Duration::from_secs(1), false);
+            rotate(&mut site, rotated);
+            site.run(Duration::from_secs(1), false);
+            assert_eq!(site.serving(), "second", "{:?}", site.events);
+            all_serve(&mut site);
+            let others = (1..roaming::NAMES.len()).filter(|other| *other != rotated);
+            assert!(others.into_iter().all(|other| has_followed(&site, other)));
+        }
+    }
+}
+
+/// It hears of the key when it is in reach again, whichever of the two begins handshakes.
+#[test]
+fn a_gateway_that_was_cut_off_learns_the_key_of_another_one_later() {
+    for (rotated, away) in [(roaming::HOME, 2), (roaming::HOME, 3), (3, roaming::HOME)] {
+        for seconds in [5, 400] {
+            let mut site = Roaming::new(Setting {
+                is_told: true,
+                ..Setting::default()
+            });
+            site.run(Duration::from_secs(2), true);
+            let others = (1..roaming::NAMES.len()).filter(|other| *other != away);
+            site.network.cut = others.map(|other| [other, away]).collect();
+            rotate(&mut site, rotated);
+            site.run(Duration::from_secs(seconds), true);
+            site.network.cut.clear();
+            site.run(Duration::from_secs(10), true);
+            assert!(has_followed(&site, away), "{:?}", site.events);
+            all_serve(&mut site);
+        }
+    }
 }
