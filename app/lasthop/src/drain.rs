@@ -70,7 +70,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Returns the names of the mobile hosts that the gateway serves.
 fn served(socket: &Path) -> Result<Vec<String>, Failure> {
     let is_here = |peer: &PeerSummary| {
-        let is_here = matches!(peer.site, Some(SiteStatus::Here | SiteStatus::Relays));
+        let is_here = matches!(
+            peer.site,
+            Some(SiteStatus::Here | SiteStatus::Relays | SiteStatus::StandsIn)
+        );
         peer.is_connected && is_here
     };
     let here = peers_of(socket)?.into_iter().filter(is_here);

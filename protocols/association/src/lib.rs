@@ -237,7 +237,12 @@ impl Association {
 
     /// Returns true while nothing comes through.
     pub fn is_in_fade(&self) -> bool {
-        self.arq.fade_since().is_some()
+        self.fade_since().is_some()
+    }
+
+    /// Returns the time since which nothing has come through, in a fade.
+    pub fn fade_since(&self) -> Option<Instant> {
+        self.arq.fade_since()
     }
 
     /// Returns the bytes of packets that wait for their first transmission.

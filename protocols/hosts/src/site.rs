@@ -27,7 +27,7 @@ pub(crate) use comparison::{CompareStep, Comparisons};
 pub(crate) use directory::{Directory, Entry, Mark, Portion, Reader, Replica};
 pub(crate) use drain::{Drain, is_avoided};
 pub(crate) use guest::{Guest, Service};
-pub(crate) use home::Home;
+pub(crate) use home::{Home, PATIENCE};
 pub(crate) use message::{
     Key, Proof, SiteMessage, Step, Yielded, proven_attachment, proven_number,
 };
@@ -64,6 +64,8 @@ pub enum SiteStatus {
     Here,
     /// A gateway that relays between this mobile host and its home, or a mobile host for which this gateway does.
     Relays,
+    /// A mobile host that this gateway serves in place of its home, which is silent.
+    StandsIn,
     /// A mobile host with its home here, which the gateway with this name serves.
     At(String),
     /// A mobile host with its home elsewhere, which this gateway does not serve.

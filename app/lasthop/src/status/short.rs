@@ -43,6 +43,7 @@ pub(crate) fn place(site: &SiteStatus) -> Option<String> {
         SiteStatus::At(gateway) => Some(format!("at {gateway}")),
         SiteStatus::Reserve => Some("in reserve".into()),
         SiteStatus::Relays => Some("relays".into()),
+        SiteStatus::StandsIn => Some("stands in".into()),
         SiteStatus::Elsewhere => Some("elsewhere".into()),
         SiteStatus::Serves | SiteStatus::Here | SiteStatus::Gateway => None,
     }

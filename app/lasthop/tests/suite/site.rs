@@ -138,6 +138,8 @@ fn a_gateway_stands_in_for_a_home_that_has_died() {
     daemons[0].kill();
     download(&mut || {
         assert_ne!(site.serving(), east);
+        let at_it = site.status(&site.serving()).to_string();
+        assert!(at_it.contains(r#""site":"stands_in""#), "{at_it}");
         assert!(
             site.logs().contains("east: does not answer"),
             "{}",

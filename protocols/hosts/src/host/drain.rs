@@ -45,7 +45,7 @@ impl Host {
         peer.is_some_and(|peer| peer.presence.keys_age(now).is_some())
             && matches!(
                 self.site_status(now, index),
-                Some(SiteStatus::Here | SiteStatus::Relays)
+                Some(SiteStatus::Here | SiteStatus::Relays | SiteStatus::StandsIn)
             )
     }
 

@@ -5,7 +5,7 @@ use units::Instant;
 
 use super::Host;
 use crate::EventKind;
-use crate::site::{Member, SiteMessage, Step, Yielded, proven_number};
+use crate::site::{Member, PATIENCE, SiteMessage, Step, Yielded, proven_number};
 
 impl Host {
     /// Has a mobile host that belongs here served by the gateway `to` from now on, or by this one, by this attachment.
@@ -38,9 +38,13 @@ impl Host {
             Some(from) if to != Some(from) => {
                 // What another gateway has once delivered says nothing of this one, which may not answer.
                 home.answer = None;
-                let due = home.begin_move(now, from, to, step.report);
+                let due = self.patience_ends(now, from);
+                if let Some(home) = self.home(index) {
+                    home.begin_move(due, from, to, step.report);
+                }
                 self.agenda.site.set(index, due);
                 self.ask_to_yield(now, index);
+                self.finish_move(now, index);
             }
             Some(_) => {
                 home.answer = None;
@@ -48,6 +52,20 @@ impl Host {
             }
             None => self.place_from_here(now, index, to, step.report.as_ref()),
         }
+    }
+
+    /// Returns the time until which what a former gateway still has is waited for: none, if that is gone, or has been
+    /// silent for as long already.
+    fn patience_ends(&self, now: Instant, gateway: usize) -> Instant {
+        let Some(peer) = self
+            .peers
+            .get(gateway)
+            .filter(|its| its.presence.is_linked())
+        else {
+            return now;
+        };
+        let since = peer.association.fade_since().unwrap_or(now);
+        now.max(since + PATIENCE)
     }
 
     /// Repeats what was said about an attachment.

@@ -235,7 +235,14 @@ impl Host {
                 Some(gateway) => SiteStatus::At(gateway),
                 None => SiteStatus::Here,
             },
-            Member::Guest(guest) if guest.service.is_served => SiteStatus::Here,
+            Member::Guest(guest) if guest.service.is_served => {
+                let stands_in = guest.exits.is_some() && self.is_home_silent(index);
+                if stands_in {
+                    SiteStatus::StandsIn
+                } else {
+                    SiteStatus::Here
+                }
+            }
             Member::Guest(guest) if guest.is_relayed(now) => SiteStatus::Relays,
             Member::Guest(_) => SiteStatus::Elsewhere,
         })

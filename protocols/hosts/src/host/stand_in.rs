@@ -76,7 +76,7 @@ impl Host {
     }
 
     /// Returns true if the home of a guest is silent.
-    fn is_home_silent(&self, index: usize) -> bool {
+    pub(super) fn is_home_silent(&self, index: usize) -> bool {
         let home = self.home_of(index);
         home.is_some_and(|home| self.peers.homes.is_silent(home))
     }

@@ -9,7 +9,7 @@ use wire::packet::Packet;
 use super::message::Yielded;
 
 /// Longest time for which packets wait for a former gateway. Then they go on, perhaps out of order.
-const PATIENCE: Duration = Duration::from_millis(300);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(300);
 /// Most bytes of packets that wait.
 const HELD_MOST: usize = 4 << 20;
 
@@ -52,15 +52,14 @@ pub(crate) struct Moving {
 }
 
 impl Home {
-    /// Begins a move from one gateway to another one, or to this one; returns the time when it ends at the latest.
+    /// Begins a move from one gateway to another one, or to this one, which ends at the time `due` at the latest.
     pub(crate) fn begin_move(
         &mut self,
-        now: Instant,
+        due: Instant,
         from: usize,
         to: Option<usize>,
         report: Option<Report>,
-    ) -> Instant {
-        let due = now + PATIENCE;
+    ) {
         self.moving = Some(Box::new(Moving {
             from,
             to,
@@ -73,7 +72,6 @@ impl Home {
             held: VecDeque::new(),
             held_bytes: 0,
         }));
-        due
     }
 
     /// Ends what a gateway has to do with it that is none any more. Packets that wait for it are lost.

@@ -194,6 +194,16 @@ fn another_gateway_serves_when_one_has_died() {
     assert_eq!(attachments(&site), 3, "{:?}", site.events);
     let stall = site.flows[0].stall;
     assert!(stall <= SECOND * 3, "{stall}");
+    // Nothing is waited for from the dead one, once the next one is asked.
+    let last = site
+        .events
+        .iter()
+        .rev()
+        .find_map(|(_, _, kind)| match kind {
+            EventKind::Attached { lasted, .. } => Some(*lasted),
+            _ => None,
+        });
+    assert!(last.is_some_and(|lasted| lasted < SECOND / 5), "{last:?}");
     // It comes back, knows nothing of that, and serves again when it is asked to.
     site.network.cut = Vec::new();
     site.move_to(2);
