@@ -57,7 +57,7 @@ pub enum EventKind {
         /// The reason.
         reason: ClaimRefusal,
     },
-    /// The peer, a mobile host, knows only the former key of this host, and was told the present one.
+    /// The peer knows only the former key of this host, and was told the present one.
     FormerKeyUsed,
     /// The peer reported that it leaves.
     Left,

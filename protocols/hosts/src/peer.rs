@@ -60,10 +60,14 @@ pub(crate) struct Peer {
 /// State of the replacement of a peer's key, and of this host's.
 #[derive(Debug, Default)]
 pub(crate) struct KeyState {
-    /// Time of the peer's last claim of another key that was passed on.
+    /// Time of the peer's last claim of another key that was passed on, or of its last change of the key.
     pub(crate) claimed: Option<Instant>,
-    /// Its key before the present one, for which it has vouched.
+    /// Its key before the present one, which has vouched for that.
     pub(crate) former: Option<PublicKey>,
+    /// The key that the configuration, or who tells of it, has of it, if that is not the present one.
+    pub(crate) listed: Option<PublicKey>,
+    /// Pause after which the present key of this host was sent to it last.
+    pub(crate) vouch_pause: Duration,
     /// True if its session began with the former key of this host.
     pub(crate) knows_former: bool,
 }
@@ -107,6 +111,15 @@ impl Peer {
             site: settings.membership.site.into(),
             settings,
         }
+    }
+
+    /// Returns true if it has these settings, but for its key.
+    pub(crate) fn has_settings(&self, settings: &crate::Peer) -> bool {
+        let present = crate::Peer {
+            public: self.settings.public,
+            ..settings.clone()
+        };
+        self.settings == present
     }
 
     /// Returns the connections that become streams, if there are any: the link layer repairs TCP for the others.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
 
-use session::PeerId;
+use session::{PeerId, PublicKey};
 
 use crate::peer::Peer;
 use crate::site::{Directories, Homes, SitePart};
@@ -12,6 +12,8 @@ use crate::site::{Directories, Homes, SitePart};
 #[derive(Debug, Default)]
 pub(crate) struct Peers {
     by_number: BTreeMap<usize, Box<Peer>>,
+    /// Those that have gone on with another key, by the one that the configuration, or who tells of them, has.
+    gone_on: BTreeMap<PublicKey, usize>,
     /// True if any of them has been of a site with several gateways.
     are_of_site: bool,
     /// What this host tells of them.
@@ -35,7 +37,31 @@ impl Peers {
     }
 
     pub(crate) fn remove(&mut self, index: usize) -> Option<Box<Peer>> {
+        self.is_listed_anew(index);
         self.by_number.remove(&index)
+    }
+
+    /// Returns the peer that was listed under this key, and has gone on with another one.
+    pub(crate) fn gone_on(&self, listed: &PublicKey) -> Option<usize> {
+        self.gone_on.get(listed).copied()
+    }
+
+    /// Notes that a peer that is listed under this key has gone on with its present one.
+    pub(crate) fn goes_on(&mut self, index: usize, listed: PublicKey) {
+        let peer = &mut self[index];
+        if peer.settings.public == listed {
+            return self.is_listed_anew(index);
+        }
+        peer.keys.listed = Some(listed);
+        self.gone_on.insert(listed, index);
+    }
+
+    /// Notes that a peer is listed under its present key.
+    pub(crate) fn is_listed_anew(&mut self, index: usize) {
+        let peer = self.get_mut(index);
+        if let Some(listed) = peer.and_then(|peer| peer.keys.listed.take()) {
+            self.gone_on.remove(&listed);
+        }
     }
 
     pub(crate) fn get(&self, index: usize) -> Option<&Peer> {

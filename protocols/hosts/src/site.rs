@@ -92,6 +92,10 @@ pub(crate) struct Directories {
     pub(crate) for_mobiles: Directory,
     /// Time when each reader is told of changes.
     pub(crate) due: Deadlines<usize>,
+    /// True if a peer that another gateway has told of was refused, as one with its addresses was there.
+    pub(crate) has_refused: bool,
+    /// True if a peer was removed since those were tried last.
+    pub(crate) has_room: bool,
 }
 
 /// State of a peer in the site.

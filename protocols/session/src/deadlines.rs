@@ -50,8 +50,13 @@ impl Flight {
 
     /// Replaces it soon by one with a later stamp.
     pub(crate) fn refuse(&mut self, now: Instant) {
-        self.is_refused = true;
         self.next_own = self.own;
+        self.go_on(now);
+    }
+
+    /// Replaces it soon by the next one.
+    pub(crate) fn go_on(&mut self, now: Instant) {
+        self.is_refused = true;
         self.resend_at = now.max(self.sent + HASTE_GAP);
     }
 

@@ -216,6 +216,10 @@ impl Endpoint {
                 initiator.last_stamp = initiator.last_stamp.max(newest_stamp);
                 self.announce_refusal(now, id, behind);
             }
+            Answer::Declined {
+                reason: Decline::Replaced,
+                ..
+            } if flight.own == Addressed::Former => flight.go_on(now),
             Answer::Declined { reason, clock } => {
                 flight.decline(now);
                 let peer = id;

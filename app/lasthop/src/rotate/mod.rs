@@ -11,7 +11,9 @@ use runtime::control::ask_status;
 use serde_json::Value;
 use session::{PrivateKey, PublicKey};
 
+use crate::config::entry::{Entry, Kind};
 use crate::config::site::SiteGateway;
+use crate::daemon::unix_seconds;
 use crate::failure::Failure;
 use crate::invite::notify;
 use crate::peers::Gateway;
@@ -86,7 +88,8 @@ fn begin(members: &Members) -> Result<(), Failure> {
              `lasthop rotate --finish` ends it"
         )));
     }
-    let next = next_key(&public, &gateways_of(members))?;
+    refuse_open_lines(members)?;
+    let next = next_key(&public, &gateways_of(members, public))?;
     key_file::write(&source.file(former), &keys.key.to_text(), true)?;
     key_file::write(
         &source.file(&config.private_key_file),
@@ -107,11 +110,28 @@ fn begin(members: &Members) -> Result<(), Failure> {
 }
 
 /// Returns the keys of the other gateways of the site that this one knows.
-fn gateways_of(members: &Members) -> Vec<PublicKey> {
+fn gateways_of(members: &Members, own: PublicKey) -> Vec<PublicKey> {
     let named = members.config.gateways.iter().map(SiteGateway::key);
     // What was told is only lost if the file is damaged.
     let told = load_told(&members.source).unwrap_or_default();
-    named.chain(told.iter().flat_map(Told::gateways)).collect()
+    let all = named.chain(told.iter().flat_map(Told::gateways));
+    // They tell of this one, too.
+    all.filter(|key| *key != own).collect()
+}
+
+/// Refuses to replace the key while a line for a gateway is open, which has the present one.
+fn refuse_open_lines(members: &Members) -> Result<(), Failure> {
+    let is_open = |entry: &Entry<'_>| {
+        let expires = entry.invitation.map(|invited| invited.expires);
+        entry.kind == Kind::Gateway && expires.is_some_and(|expires| expires > unix_seconds())
+    };
+    match members.config.entries().find(is_open) {
+        None => Ok(()),
+        Some(Entry { name, .. }) => Err(Failure::setting(format!(
+            "the gateway '{name}' is invited by a line with the present key; have the line used, or end it with \
+             `lasthop revoke {name}`, and run this again"
+        ))),
+    }
 }
 
 /// Returns a new key, which sorts among those of the other gateways as the present one: of two gateways the one with

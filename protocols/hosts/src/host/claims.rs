@@ -11,8 +11,9 @@ use crate::event::refusal_in_words;
 use crate::repetition::Repetition;
 use crate::{EventKind, NextKeyStatus, Output, Role};
 
-/// Time in which no further claim of a peer is passed on: each costs the driver writes to a disk.
-const INTERVAL: Duration = Duration::from_secs(10);
+/// Time in which no further claim of a peer is passed on, and no other key of a gateway is followed: each costs the
+/// driver writes to a disk.
+pub(super) const INTERVAL: Duration = Duration::from_secs(10);
 
 /// The next key of a mobile host.
 #[derive(Debug)]

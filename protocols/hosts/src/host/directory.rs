@@ -12,7 +12,7 @@ use wire::address::HopAddress;
 
 use super::{AdmitError, Host};
 use crate::peer::Peer;
-use crate::site::{Directory, Entry, Key, Mark, Member, Portion, SiteMessage};
+use crate::site::{Directory, Entry, Key, Mark, Member, Portion, Replica, SiteMessage};
 use crate::{
     Caps, Event, EventKind, Membership, Output, ResolverTerms, Role, SitePart, SplitTerms,
     TcpTerms, terms,
@@ -43,6 +43,7 @@ impl Host {
     pub(super) fn unlist(&mut self, now: Instant, index: usize) {
         let key = self.key_of(index);
         self.peers.directories.due.clear(index);
+        self.peers.directories.has_room = true;
         self.set_entries(now, key, None, None);
         if !matches!(self.peers[index].site.member, Member::Gateway) {
             return;
@@ -96,9 +97,15 @@ impl Host {
 
     /// Tells a peer what it does not know of its directory.
     fn begin_to_tell(&mut self, now: Instant, index: usize) {
-        let is_blank = self.directory_for(index).is_none_or(|its| its.is_blank());
+        if self.directory_for(index).is_some_and(|its| !its.is_blank()) {
+            self.tell_directory(now, index);
+        }
+    }
+
+    /// Tells a peer what it does not know of its directory, also if that has never had a peer.
+    pub(super) fn tell_directory(&mut self, now: Instant, index: usize) {
         let reader = &mut self.peers[index].site.reader;
-        if reader.understands && !is_blank {
+        if reader.understands {
             reader.begin();
             self.peers.directories.due.set(index, now);
         }
@@ -174,7 +181,9 @@ impl Host {
         if !changes.is_empty() {
             self.store_told();
         }
-        self.follow_keys(now, teller, &changes);
+        for (key, _) in changes.iter().filter(|(_, entry)| entry.is_some()) {
+            self.confirm_key(teller, key);
+        }
         for (key, entry) in changes {
             match entry {
                 Some(entry) => self.hear_of(now, teller, &key, entry),
@@ -182,35 +191,46 @@ impl Host {
             }
             // A gateway that it has named may have named it, and was forgotten.
             if self.peers.get(teller).is_none() {
-                return;
+                break;
             }
+        }
+        self.hear_again(now);
+    }
+
+    /// Has a gateway listed under its present key, if who tells of it has that now.
+    fn confirm_key(&mut self, teller: usize, key: &Key) {
+        let known = self.index_with(&PublicKey::from_bytes(*key));
+        if let Some(index) = known.filter(|index| self.peers[*index].site.teller == Some(teller)) {
+            self.peers.is_listed_anew(index);
         }
     }
 
-    /// Has gateways go on with other keys that they have in these changes: they have vouched for them elsewhere.
-    fn follow_keys(&mut self, now: Instant, teller: usize, changes: &[(Key, Option<Entry>)]) {
-        let removed = changes.iter().filter(|(_, entry)| entry.is_none());
-        for (former, _) in removed {
-            let index = self.index_with(&PublicKey::from_bytes(*former));
-            let is_told = |index: &usize| self.peers[*index].site.teller == Some(teller);
-            let Some(index) = index.filter(is_told) else {
-                continue;
-            };
-            let name = &self.peers[index].settings.name;
-            let is_it =
-                |entry: &Entry| matches!(entry, Entry::Gateway { name: its, .. } if its == name);
-            let next = changes
-                .iter()
-                .find(|(_, entry)| entry.as_ref().is_some_and(is_it));
-            if let Some((next, _)) = next {
-                self.succeeded(now, index, PublicKey::from_bytes(*next));
+    /// Hears again of peers that were refused, after another one was removed that may have been in their way.
+    pub(super) fn hear_again(&mut self, now: Instant) {
+        let directories = &mut self.peers.directories;
+        let has_room = std::mem::take(&mut directories.has_room);
+        if !has_room || !std::mem::take(&mut directories.has_refused) {
+            return;
+        }
+        for teller in self.peers.indices() {
+            let replica = self.peers.get(teller).map(|peer| &peer.site.replica);
+            let is_missing =
+                |(key, _): &(&Key, _)| self.index_listed(&PublicKey::from_bytes(**key)).is_none();
+            let entries = replica.into_iter().flat_map(Replica::entries);
+            let missing: Vec<_> = entries.filter(is_missing).collect();
+            let missing: Vec<_> = missing
+                .into_iter()
+                .map(|(key, entry)| (*key, entry.clone()))
+                .collect();
+            for (key, entry) in missing {
+                self.hear_of(now, teller, &key, entry);
             }
         }
     }
 
     /// Adds or changes a peer that another gateway has told of.
     fn hear_of(&mut self, now: Instant, teller: usize, key: &Key, entry: Entry) {
-        let known = self.index_with(&PublicKey::from_bytes(*key));
+        let known = self.index_listed(&PublicKey::from_bytes(*key));
         let is_from_another = |index: usize| self.peers[index].site.teller != Some(teller);
         if known.is_some_and(is_from_another) {
             return;
@@ -218,26 +238,29 @@ impl Host {
         let Some(settings) = self.settings_of(teller, key, entry) else {
             return;
         };
+        let listed = settings.public;
         let is_present =
-            |index: usize| self.peers[index].settings == settings || self.is_in_use(index);
+            |index: usize| self.is_in_use(index) || self.peers[index].has_settings(&settings);
         if known.is_some_and(is_present) {
             return;
         }
-        let public = settings.public;
         // One that was revoked here stays away, whoever tells of it.
-        let stays_away = self.endpoint.is_own_key(&public)
-            || self.endpoint.declines(&public)
-            || self.has_gateway_at(settings.endpoint);
-        if known.is_none() && stays_away {
+        let is_unwanted = self.endpoint.is_own_key(&listed) || self.endpoint.declines(&listed);
+        if known.is_none() && is_unwanted {
+            return;
+        }
+        if known.is_none() && self.has_gateway_at(settings.endpoint) {
+            self.peers.directories.has_refused = true;
             return;
         }
         if !self.has_way_for(&settings, known) {
+            self.peers.directories.has_refused = true;
             let kind = EventKind::NotAdmitted(AdmitError::Taken);
             let peer = settings.name;
             return self.outputs.push_back(Output::Event(Event { peer, kind }));
         }
         self.admit(now, settings, None);
-        if let Some(index) = self.index_with(&public) {
+        if let Some(index) = self.index_listed(&listed) {
             self.peers[index].site.teller = Some(teller);
             self.list(now, index);
             if self.role == Role::Mobile {
@@ -246,9 +269,12 @@ impl Host {
         }
     }
 
-    /// Returns true if a gateway is known by this address: it will itself vouch for another key, if it has one now.
+    /// Returns true if there are keys with a gateway at this address: it will itself vouch for another one, if it has
+    /// one now.
     fn has_gateway_at(&self, endpoint: Option<HopAddress>) -> bool {
-        let is_there = |(_, peer): (usize, &Peer)| peer.settings.endpoint == endpoint;
+        let is_there = |(_, peer): (usize, &Peer)| {
+            peer.settings.endpoint == endpoint && peer.presence.is_linked()
+        };
         endpoint.is_some() && self.peers.iter().any(is_there)
     }
 
@@ -262,7 +288,7 @@ impl Host {
 
     /// A gateway tells no more of a peer.
     fn hear_no_more_of(&mut self, now: Instant, teller: usize, key: &Key) {
-        let known = self.index_with(&PublicKey::from_bytes(*key));
+        let known = self.index_listed(&PublicKey::from_bytes(*key));
         if let Some(index) = known.filter(|index| self.peers[*index].site.teller == Some(teller)) {
             self.let_go(now, index, teller);
         }
@@ -270,16 +296,22 @@ impl Host {
 
     /// Removes a peer that this gateway has told of, unless it is a gateway that another one names, too.
     fn let_go(&mut self, now: Instant, index: usize, teller: usize) {
-        let key = self.key_of(index);
+        let (listed, present) = (*self.listed_key(index).bytes(), self.key_of(index));
         let names_it = |(other, peer): (usize, &Peer)| {
-            let entry = peer.site.replica.get(&key);
+            let replica = &peer.site.replica;
+            let entry = replica.get(&present).or_else(|| replica.get(&listed));
             let names = matches!(entry, Some(Entry::Gateway { .. }));
             let is_apart = ![teller, index].contains(&other) && !self.is_told_by(other, index);
             (names && is_apart && !self.is_told_by(other, teller)).then_some(other)
         };
         let other = self.peers.iter().find_map(names_it);
         match other {
-            Some(other) => self.peers[index].site.teller = Some(other),
+            Some(other) => {
+                self.peers[index].site.teller = Some(other);
+                if self.peers[other].site.replica.get(&present).is_some() {
+                    self.peers.is_listed_anew(index);
+                }
+            }
             None => self.forget(now, index),
         }
     }
@@ -296,7 +328,7 @@ impl Host {
     }
 
     /// Removes a peer of which nobody tells any more, unless it is in use.
-    fn forget(&mut self, now: Instant, index: usize) {
+    pub(super) fn forget(&mut self, now: Instant, index: usize) {
         if !self.is_in_use(index) {
             self.announce(index, EventKind::Revoked);
             self.remove(now, index);
@@ -315,7 +347,13 @@ impl Host {
         let told = |(index, peer): (usize, &Peer)| Some((index, peer.site.teller?));
         let told: Vec<_> = self.peers.iter().filter_map(told).collect();
         for (index, teller) in told {
-            let key = self.key_of(index);
+            let Some(key) = self
+                .peers
+                .get(index)
+                .map(|_| *self.listed_key(index).bytes())
+            else {
+                continue;
+            };
             // The teller may have been removed meanwhile.
             let entry = self.peers.get(teller);
             let entry = entry.and_then(|its| its.site.replica.get(&key).cloned());

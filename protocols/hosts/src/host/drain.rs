@@ -3,7 +3,7 @@
 use units::Instant;
 
 use super::Host;
-use crate::site::{Cause, SiteMessage};
+use crate::site::{Attachment, Cause, SiteMessage};
 use crate::{EventKind, Role, SiteStatus};
 
 impl Host {
@@ -53,6 +53,9 @@ impl Host {
     pub(super) fn drained(&mut self, now: Instant, index: usize) {
         self.peers[index].site.drained = Some(now);
         let is_attached = self.attached_to() == index;
+        // Unlike other attachments, the first one to the gateway that should serve has no end.
+        let is_refused = |next: &mut Attachment| next.to == index && next.cause == Cause::First;
+        self.mobile.attachment.take_if(is_refused);
         if !is_attached {
             // It does not know yet.
             self.part_from(now, Some(index));

@@ -48,7 +48,8 @@ impl Host {
         named: &Key,
     ) {
         if !self.is_home_of(index, named) {
-            return;
+            // At its home it learns the key that this has now.
+            return self.send_site_message(now, index, &SiteMessage::Drain);
         }
         let (home, mobile) = (self.home_of(index), self.key_of(index));
         let Some(guest) = self.guest(index) else {

@@ -6,12 +6,14 @@ use units::{Duration, Instant};
 use wire::hop::ClaimMessage;
 
 use super::Host;
+use super::claims::INTERVAL;
 use crate::peer::Peer;
 use crate::site::Member;
 use crate::{EventKind, Output, Role, SitePart};
 
-/// Time until the present key is sent again.
+/// Pause before the present key is sent again; it doubles, up to the longest one.
 const PAUSE: Duration = Duration::from_secs(2);
+const PAUSE_MOST: Duration = Duration::from_secs(60);
 
 impl Host {
     /// Replaces the keys of this host; each peer that has a session learns of it.
@@ -24,6 +26,7 @@ impl Host {
         for index in self.peers.indices() {
             let peer = &mut self.peers[index];
             peer.keys.knows_former = peer.presence.is_linked();
+            peer.keys.vouch_pause = Duration::ZERO;
             self.vouch(now, index);
         }
     }
@@ -35,7 +38,8 @@ impl Host {
             let key = *self.endpoint.public_key().bytes();
             let message = ClaimMessage::Successor(key).encode();
             self.send_message(now, index, to, &message);
-            self.agenda.vouches.set(index, now + PAUSE);
+            let pause = self.peers[index].keys.vouch_pause.max(PAUSE);
+            self.agenda.vouches.set(index, now + pause);
         }
     }
 
@@ -45,6 +49,8 @@ impl Host {
         while let Some(index) = self.agenda.vouches.pop_due(now) {
             let waits = |peer: &&Peer| peer.keys.knows_former && peer.presence.is_linked();
             if let Some(id) = self.peers.get(index).filter(waits).map(|peer| peer.id) {
+                let pause = &mut self.peers[index].keys.vouch_pause;
+                *pause = (*pause * 2).clamp(PAUSE, PAUSE_MOST);
                 self.vouch(now, index);
                 self.endpoint.renew_keys(now, id);
                 self.follow_sessions(now, None);
@@ -52,24 +58,34 @@ impl Host {
         }
     }
 
-    /// Goes on with the next key of a gateway, for which it has vouched itself.
+    /// Goes on with the next key of a gateway, for which it has vouched itself. The configuration, and who tells of it,
+    /// may have the former one for long: they can remove it by that all the same.
     pub(crate) fn succeeded(&mut self, now: Instant, index: usize, key: PublicKey) {
-        let of = self.peers[index].settings.public;
-        if (self.role == Role::Gateway && !self.is_gateway(index)) || of == key {
+        let peer = &self.peers[index];
+        let (of, id) = (peer.settings.public, peer.id);
+        let is_early = peer.keys.claimed.is_some_and(|last| now < last + INTERVAL);
+        if (self.role == Role::Gateway && !self.is_gateway(index)) || of == key || is_early {
             return;
         }
-        let id = self.peers[index].id;
+        let others = self.index_with(&key);
+        if let Some(other) = others.filter(|other| self.peers[*other].site.teller.is_some()) {
+            // Another gateway has told of it by that key.
+            self.forget(now, other);
+        }
         // A key of this host or of another gateway of it is refused: no honest gateway has that.
-        if self.endpoint.replace_peer_key(now, id, key).is_err() {
+        let is_there = self.peers.get(index).is_some();
+        if !is_there || self.endpoint.replace_peer_key(now, id, key).is_err() {
             return;
         }
+        let listed = self.listed_key(index);
         let peer = &mut self.peers[index];
         peer.settings.public = key;
-        peer.keys.former = Some(of);
+        (peer.keys.former, peer.keys.claimed) = (Some(of), Some(now));
         let is_told = peer.site.teller.is_some();
+        self.peers.goes_on(index, listed);
         self.announce(index, EventKind::KeyReplaced { key });
         if !is_told {
-            self.outputs.push_back(Output::Claim { of, key });
+            self.outputs.push_back(Output::Claim { of: listed, key });
         }
         if self.role == Role::Gateway {
             self.home_has_key(&of, key);
@@ -77,6 +93,17 @@ impl Host {
         }
         self.store_told();
         self.follow_sessions(now, None);
+    }
+
+    /// Returns the key that the configuration, or who tells of it, has of a peer.
+    pub(super) fn listed_key(&self, index: usize) -> PublicKey {
+        let peer = &self.peers[index];
+        peer.keys.listed.unwrap_or(peer.settings.public)
+    }
+
+    /// Returns the peer that is listed under this key, or has it now.
+    pub(super) fn index_listed(&self, key: &PublicKey) -> Option<usize> {
+        self.peers.gone_on(key).or_else(|| self.index_with(key))
     }
 
     /// Has the mobile hosts of a home follow it to its next key.

@@ -57,7 +57,7 @@ impl Host {
         let public = settings.public;
         self.make_way(now, &settings.prefixes);
         self.admit(now, settings, scope);
-        if let Some(index) = self.index_with(&public) {
+        if let Some(index) = self.index_listed(&public) {
             self.peers[index].site.teller = None;
             self.list(now, index);
         }
@@ -66,9 +66,20 @@ impl Host {
     /// Adds a peer, or replaces the settings of the peer that has its key; announces the result.
     pub(super) fn admit(&mut self, now: Instant, settings: crate::Peer, scope: Option<Scope>) {
         let name = settings.name.clone();
-        let admitted = match self.index_with(&settings.public) {
+        let admitted = match self.index_listed(&settings.public) {
             None => self.add(now, settings, scope).map(|()| EventKind::Admitted),
-            Some(index) => self.change(now, index, settings, scope),
+            Some(index) => {
+                let (listed, present) = (settings.public, self.peers[index].settings.public);
+                let settings = crate::Peer {
+                    public: present,
+                    ..settings
+                };
+                let changed = self.change(now, index, settings, scope);
+                if let Some(index) = self.index_with(&present) {
+                    self.peers.goes_on(index, listed);
+                }
+                changed
+            }
         };
         let kind = admitted.unwrap_or_else(EventKind::NotAdmitted);
         self.outputs
@@ -77,14 +88,20 @@ impl Host {
 
     /// Removes the peer that has this key, if there is one; who has the key gets this reason from now on.
     pub(crate) fn revoke(&mut self, now: Instant, key: &PublicKey, reason: Decline) {
-        if let Some(index) = self.index_with(key) {
+        let known = self.index_listed(key);
+        let present = known.map_or(*key, |index| self.peers[index].settings.public);
+        let has_gone_on = present != *key && reason == Decline::Replaced;
+        if let Some(index) = known.filter(|_| !has_gone_on) {
             self.announce(index, EventKind::Revoked);
             self.remove(now, index);
             self.return_home(now);
         }
         if self.role == Role::Gateway {
+            // The present key of a peer that has gone on with it is none of these.
+            self.endpoint.decline(present, reason);
             self.endpoint.decline(*key, reason);
         }
+        self.hear_again(now);
     }
 
     /// Has the home serve this mobile host again, if the gateway that did is no peer any more.

@@ -11,7 +11,8 @@ use super::Host;
 use super::members::stays_at_home;
 use crate::peer::Peer;
 use crate::site::{
-    Guest, Home, Key, Member, Proof, SiteMessage, Step, proven_attachment, proven_number, split,
+    Guest, Home, Key, Member, Parts, Proof, SiteMessage, Step, proven_attachment, proven_number,
+    split,
 };
 use crate::{EventKind, Output, Role, SitePart, SiteStatus};
 
@@ -24,8 +25,11 @@ impl Host {
     pub(super) fn take_part(&mut self, now: Instant, index: usize, part: &[u8]) {
         // Parts take memory, which gateways without a site need not have.
         let may_come = self.role == Role::Mobile || self.peers.are_of_site();
-        let parts = may_come.then_some(&mut self.peers[index].site.parts);
-        let whole = parts.and_then(|parts| parts.take(part));
+        let whole = if may_come {
+            self.peers[index].site.parts.take(part)
+        } else {
+            Parts::only(part)
+        };
         let Some(message) = whole.and_then(|whole| SiteMessage::decode(&whole)) else {
             return;
         };
@@ -42,6 +46,10 @@ impl Host {
             }
             (Role::Gateway, Member::Home(_), SiteMessage::Attach(step, ..)) => {
                 self.place(now, index, None, step);
+                if !self.peers.are_of_site() {
+                    // It knows of gateways that are none any more.
+                    self.tell_directory(now, index);
+                }
             }
             (Role::Gateway, Member::Guest(_), SiteMessage::Attach(step, proof, home)) => {
                 self.guest_attaches(now, index, step, proof, &home);

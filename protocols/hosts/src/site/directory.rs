@@ -221,7 +221,7 @@ impl Replica {
     }
 
     /// Returns what it has of each peer.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&Key, &Entry)> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&Key, &Entry)> {
         self.peers.iter()
     }
 

@@ -38,20 +38,27 @@ impl Parts {
         plaintext.first() == Some(&PART)
     }
 
+    /// Returns the message of which this is the only part.
+    pub(crate) fn only(plaintext: &[u8]) -> Option<Vec<u8>> {
+        let (head, content) = plaintext.split_at_checked(HEAD)?;
+        let is_only = matches!(head, [PART, _, _, _, _, 0, 1]) && content.len() <= CONTENT;
+        is_only.then(|| content.to_vec())
+    }
+
     /// Takes a part; returns the message if it is whole now.
     pub(crate) fn take(&mut self, plaintext: &[u8]) -> Option<Vec<u8>> {
+        if let Some(message) = Self::only(plaintext) {
+            // It leaves the parts of another message alone.
+            return Some(message);
+        }
         let (head, content) = plaintext.split_at_checked(HEAD)?;
         let [PART, number @ .., index, count] = head else {
             return None;
         };
         let number = u32::from_be_bytes(number.try_into().ok()?);
         let (index, count) = (usize::from(*index), usize::from(*count));
-        if index >= count || count > MOST || content.len() > CONTENT {
+        if index >= count || count == 1 || count > MOST || content.len() > CONTENT {
             return None;
-        }
-        if count == 1 {
-            // It leaves the parts of another message alone.
-            return Some(content.to_vec());
         }
         if number != self.number || count != self.parts.len() {
             self.number = number;

@@ -250,6 +250,18 @@ fn inner_addresses_that_a_gateway_has_given_are_told_by_nobody() {
     assert!(site.events.iter().any(is_said), "{:?}", site.events);
 }
 
+/// What was refused is taken once nothing is in its way any more.
+#[test]
+fn a_mobile_host_whose_inner_address_is_free_again_is_known() {
+    let mut site = begun(told());
+    site.input(2, admit(build::peer("own", &[("10.9.0.77", 32)])));
+    site.input(HOME, admit(resident("late", "10.9.0.77")));
+    site.run(SECOND, true);
+    assert!(!site.peers_of(2).contains(&"late@home".into()));
+    site.input(2, revoke("own"));
+    assert!(site.peers_of(2).contains(&"late@home".into()));
+}
+
 /// The mobile host itself says which gateway is its home.
 #[test]
 fn a_gateway_that_tells_of_a_mobile_host_of_another_one_gets_nothing() {

@@ -1,9 +1,10 @@
 //! A gateway's list of its mobile hosts: who is here, who has left, who has fallen silent; and how a gateway is found
 //! on a link.
 
-use hosts::{EventKind, Input, Registration};
+use hosts::{EventKind, Input, Registration, Told};
 use units::{Bytes, Duration};
 
+use crate::support::build::private_key;
 use crate::support::{GATEWAY, MOBILE, Pair, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -98,4 +99,24 @@ fn a_gateway_that_leaves_is_asked_for_anew() {
     pair.restart(GATEWAY);
     pair.run_for(SECOND * 3);
     assert!(pair.status(MOBILE).keys_age.is_some());
+}
+
+/// Its other gateways were revoked while it was off, and its home, which has started again, has no site any more.
+#[test]
+fn a_mobile_host_that_was_told_of_gateways_is_served_by_one_that_is_alone() {
+    let keys = ["gateway", "west"].map(|name| private_key(name).public_key());
+    let text = format!(
+        r#"[{{"teller": "{}", "peers": [{{"key": "{}", "gateway":
+            {{"name": "west", "at": "203.0.113.9:5000", "for_mobiles": null}}}}]}}]"#,
+        keys[0], keys[1]
+    );
+    let told: Vec<Told> = serde_json::from_str(&text).expect("what was told");
+    let mut pair = Pair::new("l2-clean", 5);
+    pair.input(MOBILE, Input::Told(told));
+    assert_eq!(pair.hosts[MOBILE].status(pair.now).peers.len(), 2);
+    pair.add(Traffic::bulk(1));
+    pair.run_for(SECOND * 5);
+    let present = pair.hosts[MOBILE].status(pair.now).peers;
+    assert_eq!(present.len(), 1, "{:?}", pair.events);
+    assert!(pair.received(1).payload > 1_000_000, "{:?}", pair.events);
 }

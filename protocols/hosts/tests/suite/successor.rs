@@ -6,8 +6,8 @@ use units::Duration;
 
 use crate::members::{NAMES, Net, admit, gateway, mobile};
 use crate::site::is_whole;
-use crate::support::build;
 use crate::support::roaming::{self, Roaming, Setting};
+use crate::support::{MOBILE, build};
 
 /// The next key; the former one is accepted, or has ended.
 fn keys(is_accepted: bool) -> Input {
@@ -180,13 +180,18 @@ fn has_followed(site: &Roaming, host: usize) -> bool {
     site.events.iter().any(is_it)
 }
 
-/// Moves to each gateway of a site, and checks that nothing of the flows is lost and that all know each other.
-fn all_serve(site: &mut Roaming) {
+/// Checks that each gateway of a site serves the mobile host.
+fn each_serves(site: &mut Roaming) {
     for to in [2, 3, roaming::HOME, 3, 2] {
         site.move_to(to);
         site.run(Duration::from_secs(1), false);
         assert_eq!(site.serving(), roaming::NAMES[to], "{:?}", site.events);
     }
+}
+
+/// Checks that each gateway of a site serves the mobile host, and that nothing of the flows is lost.
+fn all_serve(site: &mut Roaming) {
+    each_serves(site);
     is_whole(site);
     assert!(site.flows.iter().all(|flow| flow.sent > 100));
 }
@@ -217,7 +222,8 @@ fn a_gateway_of_a_site_has_another_key_and_all_follow_it() {
 /// It hears of the key when it is in reach again, whichever of the two begins handshakes.
 #[test]
 fn a_gateway_that_was_cut_off_learns_the_key_of_another_one_later() {
-    for (rotated, away) in [(roaming::HOME, 2), (roaming::HOME, 3), (3, roaming::HOME)] {
+    let home = roaming::HOME;
+    for (rotated, away) in [(home, 2), (home, 3), (3, home), (2, 3)] {
         for seconds in [5, 400] {
             let mut site = Roaming::new(Setting {
                 is_told: true,
@@ -230,8 +236,116 @@ fn a_gateway_that_was_cut_off_learns_the_key_of_another_one_later() {
             site.run(Duration::from_secs(seconds), true);
             site.network.cut.clear();
             site.run(Duration::from_secs(10), true);
-            assert!(has_followed(&site, away), "{:?}", site.events);
+            // One that another gateway has told of may be told of anew before it vouches.
+            let is_told = ![rotated, away].contains(&home);
+            assert!(is_told || has_followed(&site, away), "{:?}", site.events);
             all_serve(&mut site);
         }
     }
+}
+
+fn settled(wire: u64) -> Roaming {
+    let mut site = Roaming::new(Setting {
+        is_told: true,
+        wire: Duration::from_millis(wire),
+        ..Setting::default()
+    });
+    site.run(Duration::from_secs(2), false);
+    site
+}
+
+fn former_key(host: usize) -> PublicKey {
+    build::private_key(roaming::NAMES[host]).public_key()
+}
+
+/// Who has told of it, or its configuration, may know its former key alone.
+#[test]
+fn a_gateway_is_revoked_by_its_former_key_too() {
+    let mut site = settled(5);
+    site.network.cut = vec![[3, roaming::HOME], [3, MOBILE]];
+    rotate(&mut site, 3);
+    site.run(Duration::from_secs(1), false);
+    assert!(has_followed(&site, 2) && !has_followed(&site, roaming::HOME));
+    let revoke = Input::Revoke(former_key(3), Decline::Revoked);
+    site.input(roaming::HOME, revoke);
+    site.run(Duration::from_secs(1), false);
+    assert_eq!(site.peers_of(2), ["home", "mobile@home"]);
+    // And the home, which the configuration of the second one has.
+    rotate(&mut site, roaming::HOME);
+    site.run(Duration::from_secs(1), false);
+    let is_stored = Input::Revoke(former_key(roaming::HOME), Decline::Replaced);
+    site.input(2, is_stored);
+    assert_eq!(site.peers_of(2), ["home", "mobile@home"], "it has gone on");
+    site.input(
+        2,
+        Input::Revoke(former_key(roaming::HOME), Decline::Revoked),
+    );
+    assert!(site.peers_of(2).is_empty());
+}
+
+/// One that has many keys in turn costs the others little.
+#[test]
+fn a_gateway_is_followed_to_one_key_in_ten_seconds() {
+    let mut site = settled(5);
+    for number in 0..20 {
+        let keys = OwnKeys {
+            key: build::private_key(&format!("key {number}")),
+            former: Some(build::private_key(roaming::NAMES[roaming::HOME])),
+            ended: None,
+        };
+        site.input(roaming::HOME, Input::Keys(Box::new(keys)));
+        site.run(Duration::from_millis(50), false);
+    }
+    let is_it = |(_, of, kind): &&(_, usize, EventKind)| {
+        *of == 2 && matches!(kind, EventKind::KeyReplaced { .. })
+    };
+    assert_eq!(site.events.iter().filter(is_it).count(), 1);
+    site.run(Duration::from_secs(130), true);
+    all_serve(&mut site);
+}
+
+/// Its home knows the former key as long as that has not heard of the next one.
+#[test]
+fn a_mobile_host_keeps_a_gateway_that_it_has_followed_to_another_key() {
+    let mut site = settled(20);
+    site.move_to(2);
+    site.run(Duration::from_secs(1), false);
+    rotate(&mut site, 2);
+    site.run(Duration::from_secs(1), false);
+    for to in [3, 2, 3] {
+        site.move_to(to);
+        site.run(Duration::from_secs(1), false);
+        assert_eq!(site.serving(), roaming::NAMES[to], "{:?}", site.events);
+        assert!(site.peers_of(MOBILE).contains(&"second".into()));
+    }
+}
+
+/// A gateway that has heard of the next key only sends it elsewhere; at its home it learns that.
+#[test]
+fn a_mobile_host_that_names_a_key_that_is_unknown_goes_elsewhere() {
+    let mut site = settled(20);
+    site.move_to(2);
+    site.run(Duration::from_secs(1), false);
+    // Nothing of its home reaches it directly.
+    site.network.cut = vec![[MOBILE, roaming::HOME], [MOBILE, 3]];
+    rotate(&mut site, roaming::HOME);
+    site.run(Duration::from_secs(1), false);
+    let mut home = roaming::peer(2, roaming::HOME);
+    home.public = build::private_key("next").public_key();
+    site.input(
+        2,
+        Input::Revoke(former_key(roaming::HOME), Decline::Revoked),
+    );
+    site.input(2, admit(home));
+    site.run(Duration::from_secs(3), true);
+    site.network.cut.clear();
+    site.run(Duration::from_secs(10), true);
+    let is_refused =
+        |(_, of, kind): &(_, usize, EventKind)| *of == MOBILE && *kind == EventKind::Drained;
+    assert!(site.events.iter().any(is_refused), "{:?}", site.events);
+    assert_eq!(site.serving(), "third");
+    site.move_to(roaming::HOME);
+    site.run(Duration::from_secs(1), false);
+    each_serves(&mut site);
+    assert!(has_followed(&site, MOBILE), "{:?}", site.events);
 }
