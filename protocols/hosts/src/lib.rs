@@ -51,7 +51,7 @@ use redirector::Chunks;
 pub use resolver::ResolverTerms;
 use session::PublicKey;
 pub use session::{Decline, OwnKeys};
-pub use site::{SitePart, SiteStatus, Told};
+pub use site::{ComparisonStatus, SitePart, SiteStatus, Told};
 pub use split::{Cause, Choice, HopCondition, Scope, SplitStatus, SystemEvent, SystemRequest};
 pub use status::{NextKeyStatus, PeerStatus, Status};
 pub use streams::StreamLimits;

@@ -23,7 +23,8 @@ use session::PublicKey;
 use units::Instant;
 
 pub(crate) use attachment::{Attachment, Cause, Trial};
-pub(crate) use comparison::{CompareStep, Comparisons};
+pub use comparison::ComparisonStatus;
+pub(crate) use comparison::{CompareStep, Comparisons, Tally};
 pub(crate) use directory::{Directory, Entry, Mark, Portion, Reader, Replica};
 pub(crate) use drain::{Drain, is_avoided};
 pub(crate) use guest::{Guest, Service};
@@ -110,6 +111,8 @@ pub(crate) struct InSite {
     pub(crate) messages: u32,
     /// True if it has claimed a mobile host without a proof.
     pub(crate) has_forged: bool,
+    /// What was measured through it, a gateway, in the last comparison, which ended then.
+    pub(crate) compared: Option<(Instant, Tally)>,
     /// Time when it, a gateway, asked this mobile host to go to another one.
     pub(crate) drained: Option<Instant>,
     /// True if it, the home of this mobile host, remains the other end of the hop, and other gateways relay.
@@ -133,6 +136,7 @@ impl From<SitePart> for InSite {
             parts: Parts::default(),
             messages: 0,
             has_forged: false,
+            compared: None,
             drained: None,
             remains: false,
             teller: None,

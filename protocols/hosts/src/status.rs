@@ -13,7 +13,10 @@ use crate::host::{Host, NextKey};
 use crate::keepalive::Keepalive;
 use crate::leases::Leases;
 use crate::peer::Peer;
-use crate::{Choice, Limit, PlaceStatus, Registration, Role, SiteStatus, SplitTerms, Trouble};
+use crate::{
+    Choice, ComparisonStatus, Limit, PlaceStatus, Registration, Role, SiteStatus, SplitTerms,
+    Trouble,
+};
 
 /// Time for which a count of the memory of all peers stands.
 const RECOUNT: Duration = Duration::from_secs(1);
@@ -86,6 +89,9 @@ pub struct PeerStatus {
     /// Its place in the site, if that has several gateways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<SiteStatus>,
+    /// What was measured through it, a gateway, when this mobile host compared it with another one last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<ComparisonStatus>,
     /// Way across the hop for its new TCP connections, if that is chosen for each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
@@ -162,6 +168,10 @@ impl Host {
             trouble: self.trouble(now, index),
             choice: self.choice(index),
             site: self.site_status(now, index),
+            compared: peer
+                .site
+                .compared
+                .map(|compared| ComparisonStatus::of(now, compared)),
             knows_former_key: peer.keys.knows_former,
             limit: peer.limit(now),
             recent: peer.association.traffic(now),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hosts::{EventKind, Host, Input, Output, SitePart, SiteStatus, Told};
+use hosts::{ComparisonStatus, EventKind, Host, Input, Output, SitePart, SiteStatus, Told};
 use machine::{Machine, RandomStream};
 use tcp::Counters;
 use units::{BitRate, Bytes, Duration, Instant, Probability};
@@ -141,6 +141,13 @@ impl Roaming {
     pub fn peers_of(&self, host: usize) -> Vec<String> {
         let peers = self.hosts[host].status(self.now).peers.into_iter();
         peers.map(|peer| peer.name).collect()
+    }
+
+    /// Returns what the mobile host has measured through a gateway, when it compared that with another one last.
+    pub fn compared(&self, gateway: &str) -> Option<ComparisonStatus> {
+        let peers = self.hosts[MOBILE].status(self.now).peers;
+        let peer = peers.into_iter().find(|peer| peer.name == gateway);
+        peer.and_then(|peer| peer.compared)
     }
 
     /// Returns the state of the mobile host at a gateway.

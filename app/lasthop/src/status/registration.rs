@@ -1,6 +1,6 @@
 //! The registration of a peer, in words.
 
-use hosts::{PeerStatus, Registration};
+use hosts::{ComparisonStatus, PeerStatus, Registration};
 
 use super::short;
 use super::text::seconds;
@@ -35,8 +35,32 @@ pub(super) fn absence(registration: &Registration) -> &'static str {
     }
 }
 
-/// Describes if the peer can be reached.
+/// Describes if the peer can be reached, and what was measured through it if it is a gateway that was compared.
 pub(crate) fn state(peer: &PeerStatus) -> String {
+    match &peer.compared {
+        Some(compared) => format!("{}; {}", reached(peer), measured(compared)),
+        None => reached(peer),
+    }
+}
+
+fn measured(compared: &ComparisonStatus) -> String {
+    let ComparisonStatus {
+        ago,
+        round_trip,
+        probes,
+        lost,
+    } = *compared;
+    let way = match round_trip {
+        Some(time) => format!("{} ms to the home and back", time.as_millis()),
+        None => "no answer from the home".into(),
+    };
+    format!(
+        "{way}, {lost} of {probes} probes lost, {} ago",
+        seconds(ago)
+    )
+}
+
+fn reached(peer: &PeerStatus) -> String {
     let fading = peer.hop.fading_for;
     if let Some(place) = peer.site.as_ref().and_then(short::place) {
         return place;
@@ -53,6 +77,21 @@ mod tests {
     use units::Duration;
 
     use super::*;
+
+    #[test]
+    fn says_what_was_measured_through_a_gateway() {
+        let mut compared = ComparisonStatus {
+            ago: Duration::from_secs(12),
+            round_trip: Some(Duration::from_micros(31_400)),
+            probes: 48,
+            lost: 3,
+        };
+        let said = "31 ms to the home and back, 3 of 48 probes lost, 12 s ago";
+        assert_eq!(measured(&compared), said);
+        (compared.round_trip, compared.lost) = (None, 48);
+        let said = "no answer from the home, 48 of 48 probes lost, 12 s ago";
+        assert_eq!(measured(&compared), said);
+    }
 
     #[test]
     fn says_who_is_here_and_who_has_gone() {

@@ -6,7 +6,7 @@ use wire::address::HopAddress;
 use wire::hop::MeasureMessage;
 
 use super::Host;
-use crate::site::{Cause, CompareStep, Member, SiteMessage};
+use crate::site::{Cause, CompareStep, Member, SiteMessage, Tally};
 use crate::{EventKind, Role};
 
 impl Host {
@@ -65,8 +65,21 @@ impl Host {
         self.peers.get(gateway)?.endpoint
     }
 
+    /// Ends the present comparison, if there is one, and notes what was measured through both gateways.
+    fn take_comparison(&mut self, now: Instant) -> Option<(usize, [Tally; 2])> {
+        let attached = self.attached_to();
+        let (with, tallies) = self.mobile.comparisons.end(now)?;
+        for (gateway, tally) in [attached, with].into_iter().zip(tallies) {
+            let peer = self.peers.get_mut(gateway);
+            if let Some(peer) = peer.filter(|_| tally.probes > 0) {
+                peer.site.compared = Some((now, tally));
+            }
+        }
+        Some((with, tallies))
+    }
+
     fn move_to_better(&mut self, now: Instant) {
-        let Some((with, [present, other])) = self.mobile.comparisons.end(now) else {
+        let Some((with, [present, other])) = self.take_comparison(now) else {
             return;
         };
         self.announce(
@@ -86,7 +99,7 @@ impl Host {
         let is_unused =
             |with: &usize| self.is_only_compared(*with) && self.peers.get(*with).is_some();
         let unused = self.mobile.comparisons.with().filter(is_unused);
-        self.mobile.comparisons.end(now);
+        self.take_comparison(now);
         if let Some(with) = unused {
             self.leave_gateway(now, with);
         }

@@ -4,6 +4,8 @@
 //! The pairs are counted in a cumulative sum (E. S. Page, Continuous inspection schemes, 1954), which knows no unit and
 //! no distribution: one that the other gateway wins adds, every other one subtracts.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
 use super::Cause;
@@ -75,6 +77,30 @@ impl Tally {
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         let echoes = u64::from(self.probes - self.lost);
         (echoes > 0).then(|| self.total / echoes)
+    }
+}
+
+/// What was measured through a gateway in the last comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparisonStatus {
+    /// Time since its end.
+    pub ago: Duration,
+    /// Mean round trip to the home of this mobile host, through the gateway; `None` if no probe came back.
+    pub round_trip: Option<Duration>,
+    /// Number of probes.
+    pub probes: u32,
+    /// Number of probes that did not come back.
+    pub lost: u32,
+}
+
+impl ComparisonStatus {
+    pub(crate) fn of(now: Instant, (ended, tally): (Instant, Tally)) -> Self {
+        Self {
+            ago: now.since(ended),
+            round_trip: tally.round_trip(),
+            probes: tally.probes,
+            lost: tally.lost,
+        }
     }
 }
 

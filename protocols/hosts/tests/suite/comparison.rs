@@ -99,6 +99,14 @@ fn a_gateway_that_is_far_from_the_home_is_not_chosen() {
     call(&mut site);
     site.run(MINUTE * 10, false);
     assert_eq!(chosen(&site), 0, "{:?}", site.events);
+    // The status has what was measured, through a hop of 20 ms and a wire of 100 ms.
+    let [home, second] = ["home", "second"].map(|name| {
+        let compared = site.compared(name).expect("a comparison");
+        assert!(compared.probes >= 8 && compared.lost == 0 && compared.ago < MINUTE * 5);
+        compared.round_trip.expect("an answer").as_millis()
+    });
+    assert!((55..75).contains(&home), "{home} ms");
+    assert!((118..140).contains(&second), "{second} ms");
 }
 
 /// Neither losses at random nor the queue of a download make one of two equal gateways better.
