@@ -168,10 +168,10 @@ impl Host {
             trouble: self.trouble(now, index),
             choice: self.choice(index),
             site: self.site_status(now, index),
-            compared: peer
-                .site
-                .compared
-                .map(|compared| ComparisonStatus::of(now, compared)),
+            compared: peer.site.compared.map(|(ended, tally)| {
+                let ago = now.since(ended);
+                ComparisonStatus::new(ago, tally)
+            }),
             knows_former_key: peer.keys.knows_former,
             limit: peer.limit(now),
             recent: peer.association.traffic(now),

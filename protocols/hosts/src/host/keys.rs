@@ -82,7 +82,10 @@ impl Host {
         peer.settings.public = key;
         (peer.keys.former, peer.keys.claimed) = (Some(of), Some(now));
         let is_told = peer.site.teller.is_some();
-        self.peers.goes_on(index, listed);
+        // The configuration of a mobile host is not read again.
+        if is_told || self.role == Role::Gateway {
+            self.peers.goes_on(index, listed);
+        }
         self.announce(index, EventKind::KeyReplaced { key });
         if !is_told {
             self.outputs.push_back(Output::Claim { of: listed, key });

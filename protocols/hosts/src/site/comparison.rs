@@ -94,9 +94,9 @@ pub struct ComparisonStatus {
 }
 
 impl ComparisonStatus {
-    pub(crate) fn of(now: Instant, (ended, tally): (Instant, Tally)) -> Self {
+    pub(crate) fn new(ago: Duration, tally: Tally) -> Self {
         Self {
-            ago: now.since(ended),
+            ago,
             round_trip: tally.round_trip(),
             probes: tally.probes,
             lost: tally.lost,

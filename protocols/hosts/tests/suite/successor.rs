@@ -64,6 +64,25 @@ fn a_new_key_of_the_gateway_interrupts_nobody() {
     assert!(net.received[1].in_order && net.received[2].in_order);
 }
 
+/// The driver has stored each key that a mobile host has gone on with.
+#[test]
+fn a_mobile_host_follows_its_gateway_from_key_to_key() {
+    let mut net = Net::new(&gateway(vec![mobile(1)]));
+    net.run_until(2_000, &[1]);
+    let names = [NAMES[0], "next", "later"];
+    for (number, pair) in names.windows(2).enumerate() {
+        let keys = OwnKeys {
+            key: build::private_key(pair[1]),
+            former: Some(build::private_key(pair[0])),
+            ended: None,
+        };
+        net.input(0, Input::Keys(Box::new(keys)));
+        net.run_until(20_000 * (number as u64 + 1), &[1]);
+    }
+    let [first, next, later] = names.map(|name| build::private_key(name).public_key());
+    assert_eq!(net.claimed[1], [(first, next), (next, later)]);
+}
+
 /// A mobile host that may claim another key.
 fn claimant(index: usize) -> Peer {
     Peer {
