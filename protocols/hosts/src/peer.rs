@@ -72,6 +72,25 @@ pub(crate) struct KeyState {
     pub(crate) knows_former: bool,
 }
 
+impl KeyState {
+    /// Notes a handshake with the present key of this host, which begins the hop anew if `is_fresh`.
+    pub(crate) fn knows_present(&mut self, is_fresh: bool) {
+        self.knows_former = false;
+        if is_fresh {
+            self.vouch_pause = Duration::ZERO;
+        }
+    }
+
+    /// Returns what remains of it when the hop to the peer begins anew.
+    pub(crate) fn before_change(&self) -> Self {
+        Self {
+            claimed: self.claimed,
+            former: self.former,
+            ..Self::default()
+        }
+    }
+}
+
 /// Packets from sources that are not a peer's.
 #[derive(Debug, Default)]
 pub(crate) struct Foreign {

@@ -1,12 +1,12 @@
 //! Reloading the configuration of a running daemon. The helper reads the files, since the daemon may not, and adapts
 //! the system; the daemon checks what was read, and changes the peers of its host.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use edges::diversion::{Diversion, Networks};
 use edges::undo::UndoLog;
-use hosts::{ClaimRefusal, Decline, Input, OwnKeys, Resolvers, Told};
+use hosts::{ClaimRefusal, Decline, Input, OwnKeys, Resolvers, SitePart, Told};
 use ipnet::IpNet;
 use runtime::helper::{Charge, Claimed, Reload};
 use runtime::{Changed, Ended, Exit, KeyClaim, Reloaded, Reloader};
@@ -437,11 +437,18 @@ impl Gateway {
             .iter()
             .filter(|(key, _)| !next.contains_key(key))
             .collect();
-        let revoke = |key: &PublicKey| {
-            let reason = former.get(key).copied();
+        let names: BTreeSet<_> = next.values().map(|member| &member.peer.name).collect();
+        let revoke = |key: &PublicKey, member: &Member| {
+            // A gateway whose next key was stored, and that was removed since, has none in its place.
+            let is_gateway = member.peer.membership.site == SitePart::Gateway;
+            let is_gone = is_gateway && !names.contains(&member.peer.name);
+            let reason = former.get(key).copied().filter(|_| !is_gone);
             Input::Revoke(*key, reason.unwrap_or(Decline::Revoked))
         };
-        let mut inputs: Vec<_> = gone.iter().map(|(key, _)| revoke(key)).collect();
+        let mut inputs: Vec<_> = gone
+            .iter()
+            .map(|(key, member)| revoke(key, member))
+            .collect();
         let (mut added, mut changed) = (0, 0);
         for member in members {
             match present.get(&member.peer.public) {

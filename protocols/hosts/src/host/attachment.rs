@@ -235,11 +235,21 @@ impl Host {
         }
     }
 
-    /// Stays with the former gateway, as the next one does not answer.
+    /// Stays with the former gateway, as the next one does not answer. It is asked again if it has refused to serve.
     fn give_up_attachment(&mut self, now: Instant) {
         let Some(attachment) = self.mobile.attachment.take() else {
             return;
         };
+        let is_after_refusal = attachment.is_after_refusal;
+        self.stay(now, &attachment);
+        let former = self.mobile.gateway;
+        if is_after_refusal && self.peers[former].presence.is_linked() {
+            self.begin_attachment(now, former, Cause::First);
+            self.gateway_established(now, former, false);
+        }
+    }
+
+    fn stay(&mut self, now: Instant, attachment: &Attachment) {
         self.announce(attachment.to, EventKind::NotAttached);
         match attachment.cause {
             Cause::Asked => self.mobile.comparisons.release(),

@@ -362,6 +362,7 @@ impl Host {
                 None => self.forget(now, index),
             }
         }
+        self.hear_again(now);
     }
 
     /// Returns the settings of a peer that a gateway has told of; `None` if it may not tell that.

@@ -53,9 +53,10 @@ impl Host {
     pub(super) fn drained(&mut self, now: Instant, index: usize) {
         self.peers[index].site.drained = Some(now);
         let is_attached = self.attached_to() == index;
-        // Unlike other attachments, the first one to the gateway that should serve has no end.
-        let is_refused = |next: &mut Attachment| next.to == index && next.cause == Cause::First;
-        self.mobile.attachment.take_if(is_refused);
+        let is_refused = |next: &Attachment| next.to == index && next.cause == Cause::First;
+        if self.mobile.attachment.as_ref().is_some_and(is_refused) {
+            return self.is_refused(now, index);
+        }
         if !is_attached {
             // It does not know yet.
             self.part_from(now, Some(index));
@@ -65,6 +66,20 @@ impl Host {
             self.announce(index, EventKind::Drained);
             self.mobile.comparisons.release();
             self.move_to(now, next, Cause::Asked);
+        }
+    }
+
+    /// The gateway that should serve this mobile host does not: asks the next one, and then this one again. Unlike
+    /// others, the first attachment has no end.
+    fn is_refused(&mut self, now: Instant, by: usize) {
+        let Some(next) = self.next_gateway(now, Cause::Silence) else {
+            return;
+        };
+        self.announce(by, EventKind::Drained);
+        self.mobile.attachment = None;
+        self.move_to(now, next, Cause::Silence);
+        if let Some(attachment) = &mut self.mobile.attachment {
+            attachment.is_after_refusal = true;
         }
     }
 }

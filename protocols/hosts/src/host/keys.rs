@@ -68,13 +68,14 @@ impl Host {
             return;
         }
         let others = self.index_with(&key);
-        if let Some(other) = others.filter(|other| self.peers[*other].site.teller.is_some()) {
+        if let Some(other) = others.filter(|other| self.is_same_told(index, *other)) {
             // Another gateway has told of it by that key.
             self.forget(now, other);
         }
-        // A key of this host or of another gateway of it is refused: no honest gateway has that.
-        let is_there = self.peers.get(index).is_some();
-        if !is_there || self.endpoint.replace_peer_key(now, id, key).is_err() {
+        // A key of this host or of another peer of it is refused: no honest gateway has that.
+        let is_free = self.peers.gone_on(&key).is_none_or(|its| its == index);
+        let may_have_it = is_free && self.peers.get(index).is_some();
+        if !may_have_it || self.endpoint.replace_peer_key(now, id, key).is_err() {
             return;
         }
         let listed = self.listed_key(index);
@@ -82,8 +83,13 @@ impl Host {
         peer.settings.public = key;
         (peer.keys.former, peer.keys.claimed) = (Some(of), Some(now));
         let is_told = peer.site.teller.is_some();
-        // The configuration of a mobile host is not read again.
+        // The configuration of a mobile host is not read again, and who tells of it may have told that already.
         if is_told || self.role == Role::Gateway {
+            let listed = if self.is_told_as(index, &key) {
+                key
+            } else {
+                listed
+            };
             self.peers.goes_on(index, listed);
         }
         self.announce(index, EventKind::KeyReplaced { key });
@@ -96,6 +102,21 @@ impl Host {
         }
         self.store_told();
         self.follow_sessions(now, None);
+    }
+
+    /// Returns true if another peer is the same gateway by another's word: that tells of it with the same address.
+    fn is_same_told(&self, index: usize, other: usize) -> bool {
+        let [one, other] = [index, other].map(|index| &self.peers[index]);
+        let is_gateway = matches!(other.site.member, Member::Gateway);
+        let is_told = other.site.teller.is_some() && is_gateway;
+        is_told && other.settings.endpoint == one.settings.endpoint
+    }
+
+    /// Returns true if the gateway that tells of a peer has this key of it.
+    fn is_told_as(&self, index: usize, key: &PublicKey) -> bool {
+        let teller = self.peers[index].site.teller;
+        let teller = teller.and_then(|teller| self.peers.get(teller));
+        teller.is_some_and(|teller| teller.site.replica.get(key.bytes()).is_some())
     }
 
     /// Returns the key that the configuration, or who tells of it, has of a peer.

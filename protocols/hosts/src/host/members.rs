@@ -56,6 +56,7 @@ impl Host {
     ) {
         let public = settings.public;
         self.make_way(now, &settings.prefixes);
+        self.list_gone_on(&public);
         self.admit(now, settings, scope);
         if let Some(index) = self.index_listed(&public) {
             self.peers[index].site.teller = None;
@@ -63,9 +64,29 @@ impl Host {
         }
     }
 
+    /// Has a gateway that has gone on from this key, which the configuration has now, listed by it.
+    fn list_gone_on(&mut self, key: &PublicKey) {
+        let has_had = |(index, peer): (usize, &Peer)| {
+            let is_it = peer.keys.former.as_ref() == Some(key);
+            (is_it && peer.site.teller.is_none()).then_some(index)
+        };
+        let is_unknown = self.index_listed(key).is_none();
+        let found = is_unknown.then(|| self.peers.iter().find_map(has_had));
+        if let Some(index) = found.flatten() {
+            self.peers.is_listed_anew(index);
+            self.peers.goes_on(index, *key);
+        }
+    }
+
     /// Adds a peer, or replaces the settings of the peer that has its key; announces the result.
     pub(super) fn admit(&mut self, now: Instant, settings: crate::Peer, scope: Option<Scope>) {
         let name = settings.name.clone();
+        let mut settings = settings;
+        if let SitePart::Guest(home) = &mut settings.membership.site
+            && let Some(index) = self.peers.gone_on(home)
+        {
+            *home = self.peers[index].settings.public;
+        }
         let admitted = match self.index_listed(&settings.public) {
             None => self.add(now, settings, scope).map(|()| EventKind::Admitted),
             Some(index) => {
@@ -77,6 +98,12 @@ impl Host {
                 let changed = self.change(now, index, settings, scope);
                 if let Some(index) = self.index_with(&present) {
                     self.peers.goes_on(index, listed);
+                    self.store_told();
+                    if listed != present && self.peers[index].site.teller.is_none() {
+                        // It was not stored then.
+                        let (of, key) = (listed, present);
+                        self.outputs.push_back(Output::Claim { of, key });
+                    }
                 }
                 changed
             }
@@ -90,6 +117,7 @@ impl Host {
     pub(crate) fn revoke(&mut self, now: Instant, key: &PublicKey, reason: Decline) {
         let known = self.index_listed(key);
         let present = known.map_or(*key, |index| self.peers[index].settings.public);
+        let former = known.and_then(|index| self.peers[index].keys.former);
         let has_gone_on = present != *key && reason == Decline::Replaced;
         if let Some(index) = known.filter(|_| !has_gone_on) {
             self.announce(index, EventKind::Revoked);
@@ -98,8 +126,9 @@ impl Host {
         }
         if self.role == Role::Gateway {
             // The present key of a peer that has gone on with it is none of these.
-            self.endpoint.decline(present, reason);
-            self.endpoint.decline(*key, reason);
+            for key in [Some(present), former, Some(*key)].into_iter().flatten() {
+                self.endpoint.decline(key, reason);
+            }
         }
         self.hear_again(now);
     }
@@ -252,8 +281,13 @@ impl Host {
                 // Those who know it by that name must not wait for it.
                 self.announce(index, EventKind::Revoked);
             }
+            let former = self.peers[index].keys.before_change();
+            let public = settings.public;
             self.remove(now, index);
             self.add(now, settings, scope)?;
+            if let Some(index) = self.index_with(&public) {
+                self.peers[index].keys = former;
+            }
         } else {
             if settings.prefixes != peer.settings.prefixes {
                 self.end_exits(index);

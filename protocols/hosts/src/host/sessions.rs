@@ -65,7 +65,7 @@ impl Host {
             session::Event::Established { .. } => {
                 peer.presence.established(now);
                 peer.signs.clues.reached();
-                peer.keys.knows_former = false;
+                peer.keys.knows_present(is_fresh);
             }
             session::Event::KeyShared { .. } => {
                 // Two hosts may go on for days; the log has it once.

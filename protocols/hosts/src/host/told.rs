@@ -11,7 +11,10 @@ use crate::{Output, Role};
 impl Host {
     /// Returns what gateways have told this host of others. It may change when [`Output::Told`] comes.
     pub fn told(&self) -> Vec<Told> {
-        let by = |index| Told::by(self.key_of(index), &self.peers[index].site.replica);
+        let by = |index| {
+            let teller = *self.listed_key(index).bytes();
+            Told::by(teller, &self.peers[index].site.replica)
+        };
         self.peers.indices().into_iter().filter_map(by).collect()
     }
 

@@ -91,6 +91,8 @@ pub(crate) struct Attachment {
     pub(crate) trial: Option<Trial>,
     /// True once it is announced.
     pub(crate) is_announced: bool,
+    /// True if the gateway that should serve this host has refused to.
+    pub(crate) is_after_refusal: bool,
     pub(crate) since: Instant,
     /// What this host has delivered of the former gateway's packets, once it asks.
     pub(crate) report: Option<Report>,
@@ -112,6 +114,7 @@ impl Attachment {
             cause,
             trial: None,
             is_announced: false,
+            is_after_refusal: false,
             since: now,
             report: None,
             due: None,
