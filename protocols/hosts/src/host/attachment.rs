@@ -95,7 +95,9 @@ impl Host {
         let is_needless = |attachment: &Attachment| {
             let has_asked = attachment.freezes();
             let may_end = attachment.trial.is_none() || is_on_path;
-            attachment.cause == Cause::Silence && may_end && !has_asked
+            // One that has refused was never silent.
+            let is_in_silence = attachment.cause == Cause::Silence && !attachment.is_after_refusal;
+            is_in_silence && may_end && !has_asked
         };
         let attachment = self.mobile.attachment.as_ref();
         if self.mobile.gateway == index && attachment.is_some_and(is_needless) {

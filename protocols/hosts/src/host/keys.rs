@@ -73,7 +73,8 @@ impl Host {
             self.forget(now, other);
         }
         // A key of this host or of another peer of it is refused: no honest gateway has that.
-        let is_free = self.peers.gone_on(&key).is_none_or(|its| its == index);
+        let is_listed = self.peers.gone_on(&key).is_some_and(|its| its != index);
+        let is_free = !is_listed && !self.endpoint.declines(&key);
         let may_have_it = is_free && self.peers.get(index).is_some();
         if !may_have_it || self.endpoint.replace_peer_key(now, id, key).is_err() {
             return;

@@ -56,7 +56,9 @@ impl Host {
     ) {
         let public = settings.public;
         self.make_way(now, &settings.prefixes);
-        self.list_gone_on(&public);
+        if settings.membership.site == SitePart::Gateway {
+            self.list_gone_on(&settings);
+        }
         self.admit(now, settings, scope);
         if let Some(index) = self.index_listed(&public) {
             self.peers[index].site.teller = None;
@@ -64,17 +66,18 @@ impl Host {
         }
     }
 
-    /// Has a gateway that has gone on from this key, which the configuration has now, listed by it.
-    fn list_gone_on(&mut self, key: &PublicKey) {
+    /// Has a gateway that has gone on from the key that the configuration has now listed by that.
+    fn list_gone_on(&mut self, settings: &crate::Peer) {
         let has_had = |(index, peer): (usize, &Peer)| {
-            let is_it = peer.keys.former.as_ref() == Some(key);
-            (is_it && peer.site.teller.is_none()).then_some(index)
+            let is_it = peer.settings.name == settings.name && self.is_gateway(index);
+            let has_had = peer.keys.former == Some(settings.public);
+            (is_it && has_had && peer.site.teller.is_none()).then_some(index)
         };
-        let is_unknown = self.index_listed(key).is_none();
+        let is_unknown = self.index_listed(&settings.public).is_none();
         let found = is_unknown.then(|| self.peers.iter().find_map(has_had));
         if let Some(index) = found.flatten() {
             self.peers.is_listed_anew(index);
-            self.peers.goes_on(index, *key);
+            self.peers.goes_on(index, settings.public);
         }
     }
 
@@ -91,6 +94,7 @@ impl Host {
             None => self.add(now, settings, scope).map(|()| EventKind::Admitted),
             Some(index) => {
                 let (listed, present) = (settings.public, self.peers[index].settings.public);
+                let is_told = self.peers[index].site.teller.is_some();
                 let settings = crate::Peer {
                     public: present,
                     ..settings
@@ -99,7 +103,7 @@ impl Host {
                 if let Some(index) = self.index_with(&present) {
                     self.peers.goes_on(index, listed);
                     self.store_told();
-                    if listed != present && self.peers[index].site.teller.is_none() {
+                    if listed != present && !is_told {
                         // It was not stored then.
                         let (of, key) = (listed, present);
                         self.outputs.push_back(Output::Claim { of, key });

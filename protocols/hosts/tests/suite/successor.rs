@@ -322,6 +322,29 @@ fn a_gateway_that_vouches_for_the_key_of_another_host_changes_nothing() {
     }
 }
 
+/// Not even of one that was revoked, or is admitted later.
+#[test]
+fn a_gateway_that_has_had_the_key_of_a_mobile_host_does_not_become_it() {
+    let mut site = settled(5);
+    let home = roaming::HOME;
+    for name in ["late", "later"] {
+        let keys = OwnKeys {
+            key: build::private_key(name),
+            former: Some(build::private_key(roaming::NAMES[home])),
+            ended: None,
+        };
+        site.input(home, Input::Keys(Box::new(keys)));
+        site.run(Duration::from_secs(12), false);
+    }
+    let late = build::peer("late", &[("10.9.0.77", 32)]);
+    let key = late.public;
+    site.input(2, admit(late));
+    assert!(site.peers_of(2).contains(&"home".into()));
+    assert!(site.peers_of(2).contains(&"late".into()));
+    site.input(2, Input::Revoke(key, Decline::Revoked));
+    assert!(site.peers_of(2).contains(&"home".into()));
+}
+
 /// The driver has stored a key, and the gateway has gone on to one after it.
 #[test]
 fn a_gateway_is_listed_by_any_key_that_it_has_had() {
@@ -408,7 +431,9 @@ fn a_mobile_host_that_names_a_key_that_is_unknown_goes_elsewhere() {
     site.run(Duration::from_secs(10), true);
     let is_refused =
         |(_, of, kind): &(_, usize, EventKind)| *of == MOBILE && *kind == EventKind::Drained;
-    assert!(site.events.iter().any(is_refused), "{:?}", site.events);
+    // Each of the others is tried for 2 s.
+    let refused = site.events.iter().filter(|event| is_refused(event)).count();
+    assert!((1..20).contains(&refused), "{refused}: {:?}", site.events);
     assert_ne!(site.serving(), "second");
     site.move_to(roaming::HOME);
     site.run(Duration::from_secs(1), false);
