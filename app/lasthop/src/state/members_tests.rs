@@ -108,17 +108,18 @@ fn a_gateway_is_invited_and_joins() {
     assert!(members.find("west").unwrap().invitation.is_none());
     drop(members);
     assert_eq!(gateway.former(), [(key(1), Decline::Replaced)]);
-    // The line is used up, and a gateway cannot name another key in place of its own.
-    for of in [1, 2] {
-        let refused = gateway.claim(of, 3).unwrap_err();
-        assert!(refused.contains("no host has this key"), "{refused}");
-    }
+    // The line is used up, and it can vouch for another key in place of its own.
+    let refused = gateway.claim(1, 3).unwrap_err();
+    assert!(refused.contains("no host has this key"), "{refused}");
+    assert_eq!(gateway.claim(2, 3), Ok(Claimed::Stored));
+    let refused = gateway.claim(2, 9).unwrap_err();
+    assert!(refused.contains("no host has this key"), "{refused}");
     // It keeps its key until another one is claimed with the next line.
     assert_eq!(
         gateway.invite(Kind::Gateway, "west", 4).as_deref(),
         Ok("10.74.0.1/24")
     );
-    assert_eq!(gateway.load().config.gateways[0].key(), key(2));
+    assert_eq!(gateway.load().config.gateways[0].key(), key(3));
     assert_eq!(gateway.claim(4, 5), Ok(Claimed::Stored));
     assert_eq!(gateway.load().config.gateways[0].key(), key(5));
     // Mobile hosts have a folder of their own.
