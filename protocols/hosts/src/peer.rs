@@ -13,6 +13,7 @@ use wire::hop::RelayHeader;
 
 use crate::presence::Presence;
 use crate::reach::Reach;
+use crate::repetition::Repetition;
 use crate::search::Search;
 use crate::site::InSite;
 use crate::streams::StreamMaker;
@@ -66,8 +67,8 @@ pub(crate) struct KeyState {
     pub(crate) former: Option<PublicKey>,
     /// The key that the configuration, or who tells of it, has of it, if that is not the present one.
     pub(crate) listed: Option<PublicKey>,
-    /// Pause after which the present key of this host was sent to it last.
-    pub(crate) vouch_pause: Duration,
+    /// The messages with the present key of this host, as long as it may not know that.
+    pub(crate) vouches: Repetition,
     /// True if its session began with the former key of this host.
     pub(crate) knows_former: bool,
 }
@@ -77,7 +78,7 @@ impl KeyState {
     pub(crate) fn knows_present(&mut self, is_fresh: bool) {
         self.knows_former = false;
         if is_fresh {
-            self.vouch_pause = Duration::ZERO;
+            self.vouches.end();
         }
     }
 

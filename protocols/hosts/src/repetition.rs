@@ -30,12 +30,21 @@ impl Repetition {
         self.due
     }
 
+    /// Notes that a message is sent, the first one or another; returns the time of the next one.
+    pub(crate) fn sent(&mut self, now: Instant) -> Instant {
+        if self.due.is_none() {
+            self.interval = FIRST;
+        }
+        let due = now + self.interval;
+        (self.due, self.interval) = (Some(due), (self.interval * 2).min(MOST));
+        due
+    }
+
     /// Returns true if a message is due now, and notes that it is sent.
     pub(crate) fn sends(&mut self, now: Instant) -> bool {
         let is_due = self.due.is_some_and(|due| due <= now);
         if is_due {
-            self.due = Some(now + self.interval);
-            self.interval = (self.interval * 2).min(MOST);
+            self.sent(now);
         }
         is_due
     }

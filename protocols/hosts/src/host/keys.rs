@@ -2,7 +2,7 @@
 //! the former one for as long as its operator wants; a mobile host and another gateway go on with the next one at once.
 
 use session::{OwnKeys, PublicKey};
-use units::{Duration, Instant};
+use units::Instant;
 use wire::hop::ClaimMessage;
 
 use super::Host;
@@ -10,10 +10,6 @@ use super::claims::INTERVAL;
 use crate::peer::Peer;
 use crate::site::Member;
 use crate::{EventKind, Output, Role, SitePart};
-
-/// Pause before the present key is sent again; it doubles, up to the longest one.
-const PAUSE: Duration = Duration::from_secs(2);
-const PAUSE_MOST: Duration = Duration::from_secs(60);
 
 impl Host {
     /// Replaces the keys of this host; each peer that has a session learns of it.
@@ -26,7 +22,7 @@ impl Host {
         for index in self.peers.indices() {
             let peer = &mut self.peers[index];
             peer.keys.knows_former = peer.presence.is_linked();
-            peer.keys.vouch_pause = Duration::ZERO;
+            peer.keys.vouches.end();
             self.vouch(now, index);
         }
     }
@@ -38,8 +34,8 @@ impl Host {
             let key = *self.endpoint.public_key().bytes();
             let message = ClaimMessage::Successor(key).encode();
             self.send_message(now, index, to, &message);
-            let pause = self.peers[index].keys.vouch_pause.max(PAUSE);
-            self.agenda.vouches.set(index, now + pause);
+            let again = self.peers[index].keys.vouches.sent(now);
+            self.agenda.vouches.set(index, again);
         }
     }
 
@@ -49,8 +45,6 @@ impl Host {
         while let Some(index) = self.agenda.vouches.pop_due(now) {
             let waits = |peer: &&Peer| peer.keys.knows_former && peer.presence.is_linked();
             if let Some(id) = self.peers.get(index).filter(waits).map(|peer| peer.id) {
-                let pause = &mut self.peers[index].keys.vouch_pause;
-                *pause = (*pause * 2).clamp(PAUSE, PAUSE_MOST);
                 self.vouch(now, index);
                 self.endpoint.renew_keys(now, id);
                 self.follow_sessions(now, None);
