@@ -70,11 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Returns the names of the mobile hosts that the gateway serves.
 fn served(socket: &Path) -> Result<Vec<String>, Failure> {
     let is_here = |peer: &PeerSummary| {
-        let is_here = matches!(
-            peer.site,
-            Some(SiteStatus::Here | SiteStatus::Relays | SiteStatus::StandsIn)
-        );
-        peer.is_connected && is_here
+        peer.is_connected && peer.site.as_ref().is_some_and(SiteStatus::is_here)
     };
     let here = peers_of(socket)?.into_iter().filter(is_here);
     Ok(here.map(|peer| peer.name).collect())

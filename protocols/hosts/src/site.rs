@@ -28,7 +28,7 @@ pub(crate) use comparison::{CompareStep, Comparisons, Tally};
 pub(crate) use directory::{Directory, Entry, Mark, Portion, Reader, Replica};
 pub(crate) use drain::{Drain, is_avoided};
 pub(crate) use guest::{Guest, Service};
-pub(crate) use home::{Home, PATIENCE};
+pub(crate) use home::Home;
 pub(crate) use message::{
     Key, Proof, SiteMessage, Step, Yielded, proven_attachment, proven_number,
 };
@@ -71,6 +71,13 @@ pub enum SiteStatus {
     At(String),
     /// A mobile host with its home elsewhere, which this gateway does not serve.
     Elsewhere,
+}
+
+impl SiteStatus {
+    /// Returns true if it is a mobile host that this gateway serves, or for which it relays.
+    pub fn is_here(&self) -> bool {
+        matches!(self, Self::Here | Self::Relays | Self::StandsIn)
+    }
 }
 
 /// State of a peer's place in the site.

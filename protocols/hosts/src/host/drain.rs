@@ -4,7 +4,7 @@ use units::Instant;
 
 use super::Host;
 use crate::site::{Attachment, Cause, SiteMessage};
-use crate::{EventKind, Role, SiteStatus};
+use crate::{EventKind, Role};
 
 impl Host {
     /// Returns true if this is a gateway whose mobile hosts may have others serve them.
@@ -43,10 +43,9 @@ impl Host {
     fn is_served_here(&self, now: Instant, index: usize) -> bool {
         let peer = self.peers.get(index);
         peer.is_some_and(|peer| peer.presence.keys_age(now).is_some())
-            && matches!(
-                self.site_status(now, index),
-                Some(SiteStatus::Here | SiteStatus::Relays | SiteStatus::StandsIn)
-            )
+            && self
+                .site_status(now, index)
+                .is_some_and(|site| site.is_here())
     }
 
     /// A gateway asks this mobile host to have another one serve it. Without another one it stays.

@@ -5,7 +5,7 @@ use units::Instant;
 
 use super::Host;
 use crate::EventKind;
-use crate::site::{Member, PATIENCE, SiteMessage, Step, Yielded, proven_number};
+use crate::site::{Home, Member, SiteMessage, Step, Yielded, proven_number};
 
 impl Host {
     /// Has a mobile host that belongs here served by the gateway `to` from now on, or by this one, by this attachment.
@@ -57,15 +57,11 @@ impl Host {
     /// Returns the time until which what a former gateway still has is waited for: none, if that is gone, or has been
     /// silent for as long already.
     fn patience_ends(&self, now: Instant, gateway: usize) -> Instant {
-        let Some(peer) = self
-            .peers
-            .get(gateway)
-            .filter(|its| its.presence.is_linked())
-        else {
-            return now;
-        };
-        let since = peer.association.fade_since().unwrap_or(now);
-        now.max(since + PATIENCE)
+        let peer = self.peers.get(gateway);
+        match peer.filter(|peer| peer.presence.is_linked()) {
+            Some(peer) => Home::waits_until(now, peer.association.fade_since().unwrap_or(now)),
+            None => now,
+        }
     }
 
     /// Repeats what was said about an attachment.

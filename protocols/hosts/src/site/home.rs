@@ -9,7 +9,7 @@ use wire::packet::Packet;
 use super::message::Yielded;
 
 /// Longest time for which packets wait for a former gateway. Then they go on, perhaps out of order.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_millis(300);
 /// Most bytes of packets that wait.
 const HELD_MOST: usize = 4 << 20;
 
@@ -52,6 +52,11 @@ pub(crate) struct Moving {
 }
 
 impl Home {
+    /// Returns the time until which what a former gateway still has is waited for, if it has been silent since then.
+    pub(crate) fn waits_until(now: Instant, silent_since: Instant) -> Instant {
+        now.max(silent_since + PATIENCE)
+    }
+
     /// Begins a move from one gateway to another one, or to this one, which ends at the time `due` at the latest.
     pub(crate) fn begin_move(
         &mut self,
