@@ -217,11 +217,8 @@ impl Host {
             let is_missing =
                 |(key, _): &(&Key, _)| self.index_listed(&PublicKey::from_bytes(**key)).is_none();
             let entries = replica.into_iter().flat_map(Replica::entries);
-            let missing: Vec<_> = entries.filter(is_missing).collect();
-            let missing: Vec<_> = missing
-                .into_iter()
-                .map(|(key, entry)| (*key, entry.clone()))
-                .collect();
+            let missing = entries.filter(is_missing);
+            let missing: Vec<_> = missing.map(|(key, entry)| (*key, entry.clone())).collect();
             for (key, entry) in missing {
                 self.hear_of(now, teller, &key, entry);
             }

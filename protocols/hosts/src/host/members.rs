@@ -95,6 +95,7 @@ impl Host {
             Some(index) => {
                 let (listed, present) = (settings.public, self.peers[index].settings.public);
                 let is_told = self.peers[index].site.teller.is_some();
+                let former = self.listed_key(index);
                 let settings = crate::Peer {
                     public: present,
                     ..settings
@@ -102,7 +103,9 @@ impl Host {
                 let changed = self.change(now, index, settings, scope);
                 if let Some(index) = self.index_with(&present) {
                     self.peers.goes_on(index, listed);
-                    self.store_told();
+                    if listed != former {
+                        self.store_told();
+                    }
                     if listed != present && !is_told {
                         // It was not stored then.
                         let (of, key) = (listed, present);
@@ -285,12 +288,12 @@ impl Host {
                 // Those who know it by that name must not wait for it.
                 self.announce(index, EventKind::Revoked);
             }
-            let former = self.peers[index].keys.before_change();
+            let keys = self.peers[index].keys.before_change();
             let public = settings.public;
             self.remove(now, index);
             self.add(now, settings, scope)?;
             if let Some(index) = self.index_with(&public) {
-                self.peers[index].keys = former;
+                self.peers[index].keys = keys;
             }
         } else {
             if settings.prefixes != peer.settings.prefixes {

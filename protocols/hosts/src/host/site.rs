@@ -219,7 +219,7 @@ impl Host {
     /// Returns the gateway that is the home of a guest, if it is known.
     pub(super) fn home_of(&self, index: usize) -> Option<usize> {
         match &self.peers.get(index)?.site.member {
-            Member::Guest(guest) => self.index_listed(&guest.home),
+            Member::Guest(guest) => self.index_with(&guest.home),
             Member::Home(_) | Member::Gateway => None,
         }
     }
