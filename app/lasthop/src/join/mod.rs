@@ -134,9 +134,8 @@ pub(crate) fn leave(arguments: &LeaveArguments) -> Result<(), Failure> {
     if arguments.keep {
         return Ok(());
     }
-    let told = state.gateway_key().parent().map(state::told_in);
-    let others = [Some(next_key_of(&state.key())), told].into_iter();
-    let others = others.flatten().filter(|other| other.exists());
+    let others = [next_key_of(&state.key()), state.told()].into_iter();
+    let others = others.filter(|other| other.exists());
     let files = [path, state.key(), state.gateway_key()].into_iter();
     for path in files.chain(others) {
         state::remove(&path)?;

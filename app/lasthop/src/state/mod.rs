@@ -16,7 +16,7 @@ pub(crate) use files::{create_folder, move_to, remove, replace};
 pub(crate) use former::FormerKeys;
 pub(crate) use members::{Invitee, Members, store_claim};
 pub(crate) use successor::{store_gateway_key, successor_folder};
-pub(crate) use told::{load_told, store_told, told_in};
+pub(crate) use told::{load_told, store_told};
 
 use crate::failure::Failure;
 
@@ -95,6 +95,11 @@ impl State {
     /// helper may write there.
     pub(crate) fn gateway_key(&self) -> PathBuf {
         self.folder.join("gateway").join("public_key")
+    }
+
+    /// Returns the path of what the gateways of a site have told a mobile host.
+    pub(crate) fn told(&self) -> PathBuf {
+        told::told_in(&self.folder.join("gateway"))
     }
 
     /// Returns the path of the log of a daemon in the background.

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 const FILE: &str = "told.json";
 
 /// Returns the path of the file in a folder.
-pub(crate) fn told_in(folder: &Path) -> PathBuf {
+pub(super) fn told_in(folder: &Path) -> PathBuf {
     folder.join(FILE)
 }
 
