@@ -91,6 +91,9 @@ fn render_peer(page: &mut String, peer: &PeerStatus) {
     if let Some(trouble) = &peer.trouble {
         line(page, "  trouble", &trouble::words(trouble));
     }
+    if let Some(compared) = &peer.compared {
+        line(page, "  compared", &registration::measured(compared));
+    }
     if let Some(registration) = registration::describe(&peer.registration) {
         line(page, "  registered", &registration);
     }

@@ -35,15 +35,8 @@ pub(super) fn absence(registration: &Registration) -> &'static str {
     }
 }
 
-/// Describes if the peer can be reached, and what was measured through it if it is a gateway that was compared.
-pub(crate) fn state(peer: &PeerStatus) -> String {
-    match &peer.compared {
-        Some(compared) => format!("{}; {}", reached(peer), measured(compared)),
-        None => reached(peer),
-    }
-}
-
-fn measured(compared: &ComparisonStatus) -> String {
+/// Describes what was measured through a gateway.
+pub(super) fn measured(compared: &ComparisonStatus) -> String {
     let ComparisonStatus {
         ago,
         round_trip,
@@ -60,7 +53,8 @@ fn measured(compared: &ComparisonStatus) -> String {
     )
 }
 
-fn reached(peer: &PeerStatus) -> String {
+/// Describes if the peer can be reached.
+pub(crate) fn state(peer: &PeerStatus) -> String {
     let fading = peer.hop.fading_for;
     if let Some(place) = peer.site.as_ref().and_then(short::place) {
         return place;

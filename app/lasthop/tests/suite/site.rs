@@ -212,7 +212,7 @@ fn a_mobile_host_moves_by_itself_to_a_gateway_with_a_shorter_way_to_its_home() {
             wait_until("a nearer gateway", || site.logs(), is_near);
             download.goes_on();
             assert!(site.logs().contains(" is better: "), "{}", site.logs());
-            let (_, page) = hosts.run(&["status"]);
+            let (_, page) = hosts.run(&["status", "--peer", &site.serving()]);
             assert!(page.contains(" ms to the home and back, "), "{page}");
             // What the user chooses holds, until lasthop is to choose again.
             let (code, said) = hosts.run(&["move", east]);
