@@ -30,6 +30,14 @@ const TOOLS: &[Tool] = &[
         program: "rpcbind",
         package: "rpcbind",
     },
+    Tool {
+        program: "etcd",
+        package: "etcd-server",
+    },
+    Tool {
+        program: "etcdctl",
+        package: "etcd-client",
+    },
 ];
 
 /// Folders of administrators' programs, which a user's `PATH` may not contain.

@@ -20,9 +20,18 @@ const MOST_BYTES: usize = 4096;
 /// Lines that begin with `#` are skipped.
 pub(crate) fn read<K: FromStr<Err = ParseKeyError>>(path: &Path) -> Result<K, Failure> {
     let name = path.display();
+    let text = read_text(path, &format!("make it with `lasthop keygen {name}`"))?;
+    text.parse()
+        .map_err(|error| Failure::setting(format!("{name}: {error}")))
+}
+
+/// Reads the first line of the file at `path` that is not empty and begins with no `#`. The file must belong to this
+/// user (or root) and be unreadable for everybody else; `remedy` says how to make it.
+pub(crate) fn read_text(path: &Path, remedy: &str) -> Result<Zeroizing<String>, Failure> {
+    let name = path.display();
     let failed = |error: io::Error| {
         let remedy = match error.kind() {
-            io::ErrorKind::NotFound => format!("; make it with `lasthop keygen {name}`"),
+            io::ErrorKind::NotFound => format!("; {remedy}"),
             _ => String::new(),
         };
         Failure::setting(format!("cannot read the key file {name}: {error}{remedy}"))
@@ -58,13 +67,11 @@ pub(crate) fn read<K: FromStr<Err = ParseKeyError>>(path: &Path) -> Result<K, Fa
         }
     }
     let text = str::from_utf8(&bytes[..length]).unwrap_or_default();
-    let key = text
+    let secret = text
         .lines()
         .map(str::trim)
         .find(|line| !line.is_empty() && !line.starts_with('#'));
-    key.unwrap_or_default()
-        .parse()
-        .map_err(|error| Failure::setting(format!("{name}: {error}")))
+    Ok(Zeroizing::new(secret.unwrap_or_default().to_owned()))
 }
 
 /// Writes `text` as a line into a new file with mode 0600; an existing file is replaced, atomically, only if `replace`

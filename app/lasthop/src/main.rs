@@ -34,6 +34,7 @@ mod mount;
 mod r#move;
 mod nfs;
 mod peers;
+mod registry;
 mod reload;
 mod rotate;
 mod secrets;

@@ -80,6 +80,9 @@ pub(crate) struct RenameArguments {
 /// Prints the hosts.
 pub(crate) fn list(arguments: &PeersArguments) -> Result<(), Failure> {
     let members = arguments.gateway.load()?;
+    for warning in members.warnings() {
+        eprintln!("warning: {warning}");
+    }
     let name = &members.config.name.0;
     let folder = members.source.file(&members.config.state_dir);
     let status = ask_status::<Value>(&folder.join(format!("{name}.{ENDING}")));
@@ -177,7 +180,7 @@ pub(crate) fn revoke(arguments: &RevokeArguments) -> Result<(), Failure> {
 
 /// Gives a host another name.
 pub(crate) fn rename(arguments: &RenameArguments) -> Result<(), Failure> {
-    let members = arguments.gateway.load()?;
+    let mut members = arguments.gateway.load()?;
     members.rename(&arguments.name, &arguments.other)?;
     notify(&members)?;
     eprintln!("{} is {} now.", arguments.name, arguments.other);

@@ -67,6 +67,9 @@ pub struct Charge {
 
 /// The part of a helper that knows configurations.
 pub trait Reload {
+    /// Begins what goes on beside the requests, with no more privileges than the helper keeps.
+    fn begin(&mut self) {}
+
     /// Reads the configuration again, and checks it; returns all that the daemon needs of it.
     ///
     /// # Errors
@@ -267,6 +270,7 @@ pub fn serve<R: Reload>(stream: UnixStream, reload: impl FnOnce(&Charge) -> R) -
     answer(&mut stream, &begun);
     let mut undo = undo.map_err(io::Error::other)?;
     confined?;
+    reload.begin();
     let detour = charge.detour.as_ref();
     for line in lines {
         let request = line.ok().and_then(|line| serde_json::from_str(&line).ok());

@@ -17,6 +17,7 @@ use super::caps::Caps;
 use super::carrier::Carrier;
 use super::dns::{Dns, SearchDomains};
 use super::entry::Kind;
+use super::registry::RegistryConfig;
 use super::shared::{Hop, Network, Snoop, Tun, state_folder};
 use super::site::{FiledGateway, SiteGateway};
 use super::split::{Split, SplitTransport, Tcp};
@@ -76,6 +77,8 @@ pub(crate) struct GatewayConfig {
     pub(super) site_name: Option<Spanned<Name>>,
     /// Folder of further gateways of its site, a file for each.
     pub(super) gateways_folder: Option<PathBuf>,
+    /// Where the list of the hosts in these folders is kept, if they are copies.
+    registry: Option<RegistryConfig>,
     /// The other gateways of its site; those with files of their own come last.
     #[serde(default)]
     pub(crate) gateways: Vec<SiteGateway>,
@@ -220,6 +223,9 @@ impl GatewayConfig {
         config.tun.check(source)?;
         config.air.check(source)?;
         config.check_listen(source)?;
+        if let Some(registry) = &config.registry {
+            registry.check(source)?;
+        }
         config.check_keys(source)?;
         if config.split.lean {
             let what = "`lean` is for mobile hosts, whose gateway keeps the timers; remove it here";

@@ -7,6 +7,7 @@ pub(crate) mod entry;
 pub(crate) mod gateway;
 mod keys;
 pub(crate) mod mobile;
+pub(crate) mod registry;
 pub(crate) mod shared;
 pub(crate) mod site;
 pub(crate) mod split;

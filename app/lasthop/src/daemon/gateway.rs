@@ -30,6 +30,7 @@ use crate::config::Source;
 use crate::config::caps::Caps;
 use crate::config::gateway::{self as config, GatewayConfig};
 use crate::failure::Failure;
+use crate::state::refresh;
 use crate::up;
 
 const FORWARDING_IPV4: &str = "net/ipv4/ip_forward";
@@ -79,6 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
     prepare(is_detached)?;
     let source = Source::read(path)?;
+    refresh(&source, None);
     let config = GatewayConfig::load(&source)?;
     config.remove_old_key(&source);
     let keys = config.keys(&source)?;

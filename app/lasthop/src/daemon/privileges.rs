@@ -21,7 +21,7 @@ use super::split;
 use crate::config::Source;
 use crate::config::gateway::GatewayConfig;
 use crate::failure::Failure;
-use crate::state;
+use crate::{log, state};
 
 /// The internal command of a helper.
 pub(crate) const COMMAND: &str = "network-helper";
@@ -198,6 +198,7 @@ fn lock(helper: &Mutex<Helper>) -> std::sync::MutexGuard<'_, Helper> {
 
 /// Runs a helper, which a daemon has started with its end of a stream as standard input.
 pub(crate) fn run_helper() -> Result<(), Failure> {
+    log::start()?;
     let served = own_end().and_then(|own| helper::serve(own.into(), Reading::new));
     served.map_err(Failure::broken)
 }

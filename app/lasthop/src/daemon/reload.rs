@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use edges::diversion::{Diversion, Networks};
 use edges::undo::UndoLog;
@@ -23,7 +24,8 @@ use crate::config::gateway::GatewayConfig;
 use crate::config::mobile::MobileConfig;
 use crate::config::{ReadFiles, Source};
 use crate::failure::Failure;
-use crate::state::{store_claim, store_gateway_key, store_told};
+use crate::registry::{self, Client, Follower};
+use crate::state::{refresh, store_claim, store_gateway_key, store_told};
 
 /// Sections and options that may change while a gateway runs.
 const LIVE: [&str; 2] = ["caps", "peers"];
@@ -45,6 +47,10 @@ pub(super) struct Reading {
     installed: Option<Diversion>,
     /// Inner addresses of other gateways' mobile hosts, whose packets leave here.
     exits: Vec<IpNet>,
+    /// Control socket of the daemon.
+    socket: PathBuf,
+    /// What reaches the registry, if the gateway has one.
+    registry: Option<Arc<Client>>,
 }
 
 impl Reading {
@@ -57,7 +63,19 @@ impl Reading {
             next: None,
             installed: charge.installed.clone(),
             exits: Vec::new(),
+            socket: charge.sockets.first().cloned().unwrap_or_default(),
+            registry: None,
         }
+    }
+
+    /// Follows the registry, if the gateway has one.
+    fn follow(&mut self) -> Result<(), Failure> {
+        let source = Source::read(&self.path)?;
+        let Some(client) = registry::connect(&source)? else {
+            return Ok(());
+        };
+        self.registry = Some(Arc::clone(&client));
+        Follower::start(client, &source, self.socket.clone())
     }
 
     /// Adapts the system to a configuration.
@@ -86,9 +104,21 @@ impl Reading {
 }
 
 impl Reload for Reading {
+    fn begin(&mut self) {
+        if self.present.is_none() {
+            return;
+        }
+        if let Err(error) = self.follow() {
+            tracing::warn!("the registry is not followed: {error}");
+        }
+    }
+
     fn read(&mut self) -> Result<String, String> {
         let read = || {
             let source = Source::read(&self.path)?;
+            if let Some(client) = &self.registry {
+                refresh(&source, Some(client));
+            }
             let (config, files) = if self.present.is_some() {
                 let config = GatewayConfig::load(&source)?;
                 let secrets = secrets(&config, &source)?;
@@ -108,7 +138,7 @@ impl Reload for Reading {
 
     fn claim(&mut self, claim: &KeyClaim) -> Result<Claimed, String> {
         let stored = match self.present {
-            Some(_) => store_claim(&self.path, claim),
+            Some(_) => store_claim(&self.path, self.registry.as_ref(), claim),
             None => store_gateway_key(&self.path, claim).map(|()| Claimed::Stored),
         };
         stored.map_err(|error| error.to_string())

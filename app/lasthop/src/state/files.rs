@@ -1,6 +1,6 @@
 //! Files that are replaced as a whole, and survive a loss of power.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
@@ -51,12 +51,24 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// Waits until nobody else has the lock of this name, and takes it until the file is dropped.
 pub(super) fn lock(path: &Path) -> Result<File, Failure> {
+    let locked = open_lock(path).and_then(|file| file.lock().map(|()| file));
+    locked.map_err(|error| failed("lock", path, &error))
+}
+
+/// Takes the lock of this name until the file is dropped, unless somebody else has it.
+pub(super) fn try_lock(path: &Path) -> Result<Option<File>, Failure> {
+    let file = open_lock(path).map_err(|error| failed("lock", path, &error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(failed("lock", path, &error)),
+    }
+}
+
+fn open_lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false).mode(0o600);
-    let locked = options
-        .open(path)
-        .and_then(|file| file.lock().map(|()| file));
-    locked.map_err(|error| failed("lock", path, &error))
+    options.open(path)
 }
 
 /// Removes a file for good.

@@ -84,7 +84,7 @@ impl FormerKeys {
     }
 
     /// Adds keys, and writes the file; the oldest make room.
-    pub(super) fn note(
+    pub(crate) fn note(
         &mut self,
         folder: &Path,
         keys: impl IntoIterator<Item = PublicKey>,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hosts::Decline;
 use ipnet::IpNet;
@@ -11,13 +12,15 @@ use runtime::KeyClaim;
 use runtime::helper::Claimed;
 use session::PublicKey;
 
-use super::files::{create_folder, lock, move_to, remove, replace};
+use super::files::{create_folder, lock, try_lock};
 use crate::config::entry::{Entry, Kind};
 use crate::config::gateway::{GatewayConfig, Mobile};
+use crate::config::registry::RegistryConfig;
 use crate::config::values::Name;
-use crate::config::{PEER_ENDING, ReadFiles, Source};
+use crate::config::{ReadFiles, Source};
 use crate::daemon::unix_seconds;
 use crate::failure::Failure;
+use crate::registry::{self, Change, Client, Registry, file_of};
 
 /// File that is locked by those who change the folders.
 const LOCK: &str = "lock";
@@ -28,6 +31,9 @@ const TRIES: u32 = 1 << 20;
 pub(crate) struct Members {
     pub(crate) config: GatewayConfig,
     pub(crate) source: Source,
+    registry: Box<dyn Registry>,
+    /// What is wrong with the hosts of the registry that this gateway does not take; or why nothing can be changed.
+    refreshed: Result<Vec<Failure>, Failure>,
     /// Held while this exists, so that nobody else changes the folders.
     _lock: File,
 }
@@ -45,6 +51,11 @@ pub(crate) struct Invitee<'a> {
 impl Members {
     /// Reads the configuration of a gateway, after other changes of its folders are complete.
     pub(crate) fn load(path: &Path) -> Result<Self, Failure> {
+        Self::load_by(path, None)
+    }
+
+    /// Reads it, and reaches the registry by a client if there is one.
+    fn load_by(path: &Path, client: Option<&Arc<Client>>) -> Result<Self, Failure> {
         let source = Source::read(path)?;
         let folders = GatewayConfig::folders_in(&source)?;
         let Some(first) = folders.values().next() else {
@@ -54,10 +65,14 @@ impl Members {
             .values()
             .try_for_each(|folder| create_folder(folder))?;
         let lock = lock(&first.join(LOCK))?;
+        let mut registry = registry::open(&source, client)?;
+        let refreshed = registry.refresh();
         let config = GatewayConfig::load(&source)?;
         Ok(Self {
             config,
             source,
+            registry,
+            refreshed,
             _lock: lock,
         })
     }
@@ -81,11 +96,6 @@ impl Members {
         let folder = self.config.folder(kind);
         let folder = folder.ok_or_else(|| Self::no_folder(&self.source, kind))?;
         Ok(self.source.file(folder))
-    }
-
-    /// Returns the path of the file of a host.
-    fn path(&self, kind: Kind, name: &str) -> Result<PathBuf, Failure> {
-        Ok(self.folder(kind)?.join(file_of(name)))
     }
 
     /// Returns the host of this name.
@@ -236,7 +246,6 @@ impl Members {
 
     /// Writes the file of a host, unless the configuration would not be valid with it.
     fn write(&mut self, kind: Kind, name: &str, table: &toml::Table) -> Result<(), Failure> {
-        let file = self.path(kind, name)?;
         let table = toml::to_string(table).map_err(Failure::broken)?;
         let text = format!("{}{table}", head(kind));
         let mut folders = self.config.texts();
@@ -248,9 +257,24 @@ impl Members {
         };
         let (path, main) = (self.source.path().into(), self.source.text().into());
         let next = GatewayConfig::load(&Source::new(path, main, Some(files)))?;
-        replace(&file, &text)?;
+        let name = name.into();
+        self.change(&Change::Put { kind, name, text })?;
         self.config = next;
         Ok(())
+    }
+
+    /// Makes a change in the registry and in the folders.
+    fn change(&mut self, change: &Change) -> Result<(), Failure> {
+        std::mem::replace(&mut self.refreshed, Ok(Vec::new()))?;
+        self.registry.commit(change)
+    }
+
+    /// Returns what is wrong with the registry, for the user.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        match &self.refreshed {
+            Ok(refused) => refused.iter().map(Failure::to_string).collect(),
+            Err(away) => vec![format!("{away}; this is the gateway's copy of the list")],
+        }
     }
 
     /// Notes keys that count no more: their owners are told so.
@@ -270,13 +294,13 @@ impl Members {
         self.refuse_home(&entry)?;
         let invited = entry.invitation.map(|open| open.public_key.0);
         let keys: Vec<_> = entry.key.into_iter().chain(invited).collect();
-        let kind = entry.kind;
+        let (kind, name) = (entry.kind, name.into());
         self.forget(kind, keys, Decline::Revoked)?;
-        remove(&self.path(kind, name)?)
+        self.change(&Change::Remove { kind, name })
     }
 
     /// Gives a host another name.
-    pub(crate) fn rename(&self, name: &str, other: &str) -> Result<(), Failure> {
+    pub(crate) fn rename(&mut self, name: &str, other: &str) -> Result<(), Failure> {
         let (entry, _) = self.of_file(name)?;
         self.refuse_home(&entry)?;
         let other = Name::read(other).map_err(Failure::setting)?.0;
@@ -294,8 +318,8 @@ impl Members {
                 "'{other}' is the name of this gateway itself (`site_name` in its configuration); choose another name"
             )));
         }
-        let path = |name: &str| self.path(entry.kind, name);
-        move_to(&path(name)?, &path(&other)?)
+        let (kind, name) = (entry.kind, name.into());
+        self.change(&Change::Rename { kind, name, other })
     }
 
     /// Refuses to take its name from a gateway to which mobile hosts belong.
@@ -318,6 +342,33 @@ impl Members {
     }
 }
 
+/// Brings the folders of the gateway with this configuration up to date with its registry, if it has one, and tells the
+/// log what is wrong with that.
+pub(crate) fn refresh(source: &Source, client: Option<&Arc<Client>>) {
+    match try_refresh(source, client) {
+        Ok(refused) => refused.iter().for_each(|error| tracing::warn!("{error}")),
+        Err(error) => tracing::warn!("{error}; the gateway goes on with its copy of the list"),
+    }
+}
+
+/// Brings them up to date, unless somebody changes them: then they are, and the reload that this one asks for must not wait
+/// for him.
+fn try_refresh(source: &Source, client: Option<&Arc<Client>>) -> Result<Vec<Failure>, Failure> {
+    if client.is_none() && RegistryConfig::of(source)?.is_none() {
+        return Ok(Vec::new());
+    }
+    let mut registry = registry::open(source, client)?;
+    let folders = GatewayConfig::folders_in(source)?;
+    let Some(first) = folders.values().next() else {
+        return Ok(Vec::new());
+    };
+    create_folder(first)?;
+    match try_lock(&first.join(LOCK))? {
+        Some(_lock) => registry.refresh(),
+        None => Ok(Vec::new()),
+    }
+}
+
 /// Returns the first line of a file.
 fn head(kind: Kind) -> &'static str {
     match kind {
@@ -330,11 +381,6 @@ fn head(kind: Kind) -> &'static str {
     }
 }
 
-/// Returns the name of the file of a host.
-fn file_of(name: &str) -> PathBuf {
-    format!("{name}.{PEER_ENDING}").into()
-}
-
 /// Returns the error about a gateway whose key stands in a configuration that only its operator changes.
 pub(super) fn another_key(gateway: &str, path: &Path, claim: &KeyClaim) -> Failure {
     let (path, key) = (path.display(), claim.key);
@@ -345,9 +391,13 @@ pub(super) fn another_key(gateway: &str, path: &Path, claim: &KeyClaim) -> Failu
 }
 
 /// Stores the key that an invited host claims, or a mobile host or another gateway one in place of its own, in the
-/// configuration of a gateway at `path`.
-pub(crate) fn store_claim(path: &Path, claim: &KeyClaim) -> Result<Claimed, Failure> {
-    let mut members = Members::load(path)?;
+/// configuration of a gateway at `path`, whose registry `client` reaches.
+pub(crate) fn store_claim(
+    path: &Path,
+    client: Option<&Arc<Client>>,
+    claim: &KeyClaim,
+) -> Result<Claimed, Failure> {
+    let mut members = Members::load_by(path, client)?;
     let its_invitation = |entry: &Entry<'_>| {
         let invited = entry.invitation;
         invited.filter(|invited| invited.public_key.0 == claim.of)

@@ -69,7 +69,7 @@ impl Gateway {
             of: key(of),
             key: key(key_number),
         };
-        store_claim(&self.path(), &claim).map_err(|error| error.to_string())
+        store_claim(&self.path(), None, &claim).map_err(|error| error.to_string())
     }
 
     fn former(&self) -> Vec<(PublicKey, Decline)> {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use files::{create_folder, move_to, remove, replace};
 pub(crate) use former::FormerKeys;
-pub(crate) use members::{Invitee, Members, store_claim};
+pub(crate) use members::{Invitee, Members, refresh, store_claim};
 pub(crate) use successor::{store_gateway_key, successor_folder};
 pub(crate) use told::{load_told, store_told};
 

@@ -30,6 +30,7 @@ mod nfs_command;
 mod nfs_ganesha;
 mod no_leak;
 mod path_mtu;
+mod registry;
 mod reload;
 mod restarts;
 mod rotate;

@@ -1,0 +1,104 @@
+//! Registries: where the hosts that a gateway knows are listed.
+//!
+//! The gateway itself reads files in its folders. They are the list ([`Folders`]), or a copy of the list that etcd has
+//! ([`Mirror`]), which survives the loss of the machine. A change is made in the registry first; without an answer of it
+//! nothing changes, and the gateway goes on with the copy.
+
+mod client;
+mod folders;
+mod follower;
+mod mirror;
+
+use std::sync::Arc;
+
+pub(crate) use client::Client;
+pub(crate) use folders::{Folders, file_of};
+pub(crate) use follower::Follower;
+use mirror::Mirror;
+
+use crate::config::Source;
+use crate::config::entry::Kind;
+use crate::config::registry::RegistryConfig;
+use crate::config::values::Name;
+use crate::failure::Failure;
+
+/// The list of the hosts that a gateway knows.
+pub(crate) trait Registry {
+    /// Brings the folders up to date with the list; returns what is wrong with the hosts that this gateway does not
+    /// take.
+    ///
+    /// # Errors
+    /// The registry does not answer, or is another gateway's. The folders are as before then.
+    fn refresh(&mut self) -> Result<Vec<Failure>, Failure>;
+
+    /// Makes a change in the list, and then in the folders.
+    ///
+    /// # Errors
+    /// The registry does not answer, or has another change that is not in the folders yet. Nothing is changed then.
+    fn commit(&mut self, change: &Change) -> Result<(), Failure>;
+}
+
+/// A change of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// A host gets this text.
+    Put {
+        kind: Kind,
+        name: String,
+        text: String,
+    },
+    /// A host gets another name.
+    Rename {
+        kind: Kind,
+        name: String,
+        other: String,
+    },
+    Remove {
+        kind: Kind,
+        name: String,
+    },
+}
+
+/// Returns the registry of the gateway with this configuration; `client` reaches it, or a new one does.
+pub(crate) fn open(
+    source: &Source,
+    client: Option<&Arc<Client>>,
+) -> Result<Box<dyn Registry>, Failure> {
+    let folders = Folders::of(source)?;
+    let client = match client {
+        Some(client) => Some(Arc::clone(client)),
+        None => connect(source)?,
+    };
+    Ok(match client {
+        Some(client) => Box::new(Mirror::open(client, source.clone(), folders)?),
+        None => Box::new(folders),
+    })
+}
+
+/// Returns a client of the registry of the gateway with this configuration, if it has one.
+pub(crate) fn connect(source: &Source) -> Result<Option<Arc<Client>>, Failure> {
+    let config = RegistryConfig::of(source)?;
+    let client = config.map(|config| Client::new(&config, source));
+    Ok(client.transpose()?.map(Arc::new))
+}
+
+/// Returns the key of a host below those of its gateway.
+fn key_of(kind: Kind, name: &str) -> String {
+    format!("{}/{name}", folder_of(kind))
+}
+
+/// Returns the host whose key this is, if it is that of one.
+fn host_of(key: &str) -> Option<(Kind, Name)> {
+    let (folder, name) = key.split_once('/')?;
+    let kind = Kind::ALL
+        .into_iter()
+        .find(|kind| folder_of(*kind) == folder)?;
+    Some((kind, Name::read(name).ok()?))
+}
+
+fn folder_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Mobile => "peers",
+        Kind::Gateway => "gateways",
+    }
+}

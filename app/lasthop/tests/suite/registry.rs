@@ -1,0 +1,202 @@
+//! A gateway whose list of hosts is in etcd.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use rig::Etcd;
+
+use crate::join::{FIXED, Site};
+use crate::support::{PROGRAM, able, wait_until};
+
+/// User, password and prefix in etcd of the gateway.
+const ACCOUNT: [&str; 3] = ["east", "a word", "/lasthop/east/"];
+
+/// A gateway and its registry.
+struct Registered {
+    site: Site,
+    etcd: Etcd,
+    /// Line for its first mobile host.
+    line: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Registered {
+    /// Starts a gateway, and has its list kept by three members of etcd on the fixed host from then on.
+    fn create() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let site = Site::create();
+        let host = (&site.fixed, &*FIXED.to_string());
+        let etcd = Etcd::start(host, folder.path(), 3, ACCOUNT).unwrap();
+        let line = site.up();
+        let registered = Self {
+            site,
+            etcd,
+            line,
+            _folder: folder,
+        };
+        registered.configure(ACCOUNT[1]);
+        registered.restart();
+        registered
+    }
+
+    fn of_gateway(&self, name: &str) -> PathBuf {
+        self.site.state("gateway/gateway").join(name)
+    }
+
+    fn configure(&self, password: &str) {
+        let (path, secret) = (
+            self.of_gateway("gateway.toml"),
+            self.of_gateway("etcd.password"),
+        );
+        let former = fs::read_to_string(&path).unwrap();
+        let former = former.split("[registry]").next().unwrap();
+        let [user, _, prefix] = ACCOUNT;
+        let (endpoints, certificate) = (self.etcd.endpoints(), self.etcd.certificate());
+        let section = format!(
+            "[registry]\nendpoints = {endpoints:?}\nprefix = {prefix:?}\nuser = {user:?}\n\
+             password_file = \"etcd.password\"\nca_file = \"etcd.pem\"\n"
+        );
+        fs::write(&path, format!("{former}{section}")).unwrap();
+        fs::copy(certificate, self.of_gateway("etcd.pem")).unwrap();
+        fs::write(&secret, format!("{password}\n")).unwrap();
+        fs::set_permissions(&secret, PermissionsExt::from_mode(0o600)).unwrap();
+    }
+
+    fn restart(&self) {
+        self.site.done("gateway", &["gateway", "down"]);
+        self.site.done("gateway", &["gateway", "up"]);
+    }
+
+    /// Returns the text of an entry of the registry.
+    fn entry(&self, key: &str) -> String {
+        let key = format!("{}hosts/{key}", ACCOUNT[2]);
+        let arguments = ["get", "--print-value-only", &key];
+        self.etcd.control(&arguments).unwrap()
+    }
+
+    fn put(&self, key: &str, text: &str) {
+        let key = format!("{}hosts/{key}", ACCOUNT[2]);
+        self.etcd.control(&["put", &key, text]).unwrap();
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.of_gateway("gateway.log")).unwrap_or_default()
+    }
+
+    fn wait_for_words(&self, words: &str) {
+        wait_until(words, || self.log(), || self.log().contains(words));
+    }
+}
+
+fn can_test() -> bool {
+    able() && rig::needs::can_test(Etcd::missing())
+}
+
+#[test]
+fn a_gateway_keeps_its_list_in_etcd() {
+    if !can_test() {
+        return;
+    }
+    let mut east = Registered::create();
+    // What was there before is in the registry now, and so is a key that is claimed.
+    assert!(east.entry("peers/mobile1").contains("[invitation]"));
+    east.site.done("mobile0", &["join", &east.line]);
+    assert!(east.entry("peers/mobile1").starts_with("#"));
+    assert!(!east.entry("peers/mobile1").contains("[invitation]"));
+    // One member is not missed.
+    east.etcd.kill(0);
+    let line = east.site.invite("cam1");
+    east.site.done("gateway", &["rename", "cam1", "cam2"]);
+    assert!(east.entry("peers/cam2").contains("[invitation]"));
+    // Without a majority nobody is invited, and nobody notices anything else.
+    east.etcd.kill(1);
+    let refused = east
+        .site
+        .refused("gateway", 2, &["invite", "--name", "cam3"]);
+    assert!(
+        refused.contains("the registry does not answer"),
+        "{refused}"
+    );
+    let listed = east.site.run("gateway", &["peers"]);
+    assert!(
+        listed.stderr.contains("copy of the list"),
+        "{}",
+        listed.stderr
+    );
+    assert!(listed.stdout.contains("mobile1"), "{}", listed.stdout);
+    east.wait_for_words("does not answer");
+    east.restart();
+    east.site.wait_for_state("mobile1", "connected");
+    east.site.echo(0);
+    // All is caught up when it is back, what others have changed meanwhile too.
+    east.etcd.revive(1).unwrap();
+    east.wait_for_words("answers again");
+    east.site.done("mobile1", &["join", &line]);
+    east.site.echo(1);
+    let [_, _, prefix] = ACCOUNT;
+    east.etcd
+        .control(&["del", &format!("{prefix}hosts/peers/cam2")])
+        .unwrap();
+    east.site.wait_for_trouble("mobile1", "revoked");
+    assert_eq!(east.site.state_of("cam2"), "none");
+    east.site.echo(0);
+}
+
+#[test]
+fn a_machine_that_is_lost_gets_its_list_from_etcd_and_nonsense_in_it_harms_nobody() {
+    if !can_test() {
+        return;
+    }
+    let east = Registered::create();
+    east.site.done("mobile0", &["join", &east.line]);
+    east.site.done("gateway", &["gateway", "down"]);
+    for folder in ["peers", "gateways"] {
+        fs::remove_dir_all(east.of_gateway(folder)).unwrap();
+    }
+    east.put("peers/rubbish", "name = ");
+    east.put("peers/thief", &east.entry("peers/mobile1"));
+    east.put("peers/..%2f", "");
+    east.put("nothing", "");
+    east.site.done("gateway", &["gateway", "up"]);
+    east.site.wait_for_state("mobile1", "connected");
+    east.site.echo(0);
+    for name in ["rubbish", "thief"] {
+        assert_eq!(east.site.state_of(name), "none");
+        east.wait_for_words(&format!("peers/{name}.toml"));
+    }
+    // A host that the operator adds in the registry is taken while the gateway runs.
+    let line = east.site.invite("cam1");
+    let cam = east.entry("peers/cam1");
+    east.site.done("gateway", &["revoke", "cam1"]);
+    east.put("peers/cam9", &cam);
+    east.wait_for_words("cam9 (invited): may connect");
+    east.site.done("mobile1", &["join", &line]);
+    east.site.echo(1);
+}
+
+#[test]
+fn a_registry_of_another_gateway_or_with_a_wrong_password_is_refused() {
+    if !can_test() {
+        return;
+    }
+    let east = Registered::create();
+    east.configure("another word");
+    let refused = east
+        .site
+        .refused("gateway", 2, &["invite", "--name", "cam1"]);
+    assert!(refused.contains("invalid user ID or password"), "{refused}");
+    east.configure(ACCOUNT[1]);
+    // Another gateway with the same prefix.
+    east.site.done("gateway", &["gateway", "down"]);
+    fs::remove_dir_all(east.of_gateway("peers")).unwrap();
+    fs::remove_file(east.of_gateway("gateway.key")).unwrap();
+    let key = east.of_gateway("gateway.key");
+    let made = Command::new(PROGRAM).arg("keygen").arg(key).output();
+    assert!(made.unwrap().status.success());
+    let refused = east
+        .site
+        .refused("gateway", 2, &["invite", "--name", "cam1"]);
+    assert!(refused.contains("list of another gateway"), "{refused}");
+}
