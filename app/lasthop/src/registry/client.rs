@@ -10,7 +10,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use ureq::http::Response;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
@@ -74,14 +74,24 @@ enum Trouble {
 /// Entries of the list.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    /// Number of the cluster of etcd.
-    pub(super) cluster: u64,
-    /// Number of the last change in it.
+    pub(super) origin: Origin,
+    /// Public key of the gateway whose list it is; empty if it is nobody's yet.
+    pub(super) owner: String,
+    /// Number of the last change in etcd.
     pub(super) revision: i64,
     /// Number of all entries.
     pub(super) count: usize,
     /// Keys, without the prefix, and values of those that were asked for.
     pub(super) entries: Vec<(String, String)>,
+}
+
+/// What tells a list from another one at the same place, such as one that was begun anew.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Origin {
+    /// Number of the cluster of etcd; it depends on the members' names and addresses.
+    cluster: u64,
+    /// Revision at which it became a gateway's.
+    revision: i64,
 }
 
 /// A change of one key.
@@ -104,11 +114,12 @@ struct Pair {
     key: String,
     #[serde(default)]
     value: String,
+    #[serde(default, deserialize_with = "number")]
+    create_revision: i64,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Range {
-    header: Header,
     #[serde(default)]
     kvs: Vec<Pair>,
     #[serde(default, deserialize_with = "number")]
@@ -122,6 +133,15 @@ struct Transaction {
     header: Header,
     #[serde(default)]
     succeeded: bool,
+    #[serde(default)]
+    responses: Vec<Answer>,
+}
+
+/// Answer to a part of a transaction.
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    response_range: Range,
 }
 
 #[derive(Deserialize)]
@@ -153,7 +173,11 @@ struct News {
 }
 
 /// Changes as they happen.
-pub(super) struct Watch(BufReader<BodyReader<'static>>);
+pub(super) struct Watch {
+    lines: BufReader<BodyReader<'static>>,
+    /// Last revision when it began.
+    pub(super) revision: i64,
+}
 
 impl Watch {
     /// Waits for a change; returns its revision, or none if nothing has changed for a while, or the member has ended: then
@@ -171,7 +195,7 @@ impl Watch {
     fn read(&mut self) -> Result<News, String> {
         let mut line = Vec::new();
         let read = self
-            .0
+            .lines
             .by_ref()
             .take(MOST_BYTES)
             .read_until(b'\n', &mut line);
@@ -217,7 +241,7 @@ impl Client {
         let mut listing = Listing::default();
         let mut from = self.hosts();
         loop {
-            let request = json!({
+            let hosts = json!({
                 "key": BASE64.encode(&from),
                 "range_end": BASE64.encode(self.end_of_hosts()),
                 "limit": PAGE.to_string(),
@@ -225,12 +249,23 @@ impl Client {
                 "revision": listing.revision.to_string(),
                 "min_mod_revision": since.saturating_add(1).to_string(),
             });
-            let page: Range = self.call("kv/range", &request)?;
+            let owner = json!({ "key": BASE64.encode(self.owner()) });
+            let ranges =
+                json!({ "success": [{ "requestRange": owner }, { "requestRange": hosts }] });
+            let answer: Transaction = self.call("kv/txn", &ranges)?;
+            let Ok([owner, page]) = <[Answer; 2]>::try_from(answer.responses) else {
+                return Err(self.refused("the answer lacks a part"));
+            };
+            let (owner, page) = (owner.response_range.kvs, page.response_range);
             if listing.revision == 0 {
-                listing.revision = page.header.revision;
+                listing.revision = answer.header.revision;
                 listing.count = page.count;
+                listing.origin.cluster = answer.header.cluster_id;
             }
-            listing.cluster = page.header.cluster_id;
+            if let Some(owner) = owner.first() {
+                listing.origin.revision = owner.create_revision;
+                listing.owner = decoded(&owner.value);
+            }
             let last = page.kvs.last().map(|pair| decoded(&pair.key));
             for pair in &page.kvs {
                 let key = self.below(&decoded(&pair.key));
@@ -292,23 +327,14 @@ impl Client {
         self.written.load(Ordering::Relaxed) == revision
     }
 
-    /// Makes the keys belong to the gateway with this public key, unless they belong to another one already. Returns
-    /// that of their owner.
-    pub(super) fn own(&self, public_key: &str) -> Result<String, Failure> {
-        let key = BASE64.encode(format!("{}owner", self.prefix));
+    /// Makes the keys belong to the gateway with this public key, unless they belong to one already.
+    pub(super) fn own(&self, public_key: &str) -> Result<(), Failure> {
+        let key = BASE64.encode(self.owner());
         let request = json!({
             "compare": [{ "key": key, "target": "CREATE", "result": "EQUAL", "create_revision": "0" }],
             "success": [{ "requestPut": { "key": key, "value": BASE64.encode(public_key) } }],
         });
-        let done: Transaction = self.call("kv/txn", &request)?;
-        if done.succeeded {
-            return Ok(public_key.into());
-        }
-        let found: Range = self.call("kv/range", &json!({ "key": key }))?;
-        Ok(found
-            .kvs
-            .first()
-            .map_or_else(String::new, |pair| decoded(&pair.value)))
+        self.call("kv/txn", &request).map(|_: Transaction| ())
     }
 
     /// Begins to watch the hosts' entries from a revision on.
@@ -319,10 +345,19 @@ impl Client {
             "start_revision": from.to_string(),
         } });
         let response = self.request("watch", &request, WATCH)?;
-        let mut watch = Watch(BufReader::new(response.into_body().into_reader()));
+        let mut watch = Watch {
+            lines: BufReader::new(response.into_body().into_reader()),
+            revision: 0,
+        };
         // The first answer says that the watch has begun.
-        watch.read().map_err(|what| does_not_answer(&what))?;
+        let begun = watch.read().map_err(|what| does_not_answer(&what))?;
+        watch.revision = begun.header.revision;
         Ok(watch)
+    }
+
+    /// Returns the key with the public key of the gateway whose list it is.
+    fn owner(&self) -> String {
+        format!("{}owner", self.prefix)
     }
 
     /// Returns the begin of the keys of hosts.

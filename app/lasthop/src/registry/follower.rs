@@ -51,6 +51,9 @@ impl Follower {
                 Ok(watch) => {
                     if is_away {
                         tracing::info!("the registry answers again");
+                    }
+                    // One with fewer changes is another one.
+                    if is_away || watch.revision < self.revision() {
                         self.reload();
                     }
                     is_away = false;

@@ -12,7 +12,7 @@ use hosts::Decline;
 use serde::{Deserialize, Serialize};
 use session::PublicKey;
 
-use super::client::{Client, Listing, Write};
+use super::client::{Client, Listing, Origin, Write};
 use super::folders::file_of;
 use super::{Change, Folders, Registry, host_of, key_of};
 use crate::config::entry::{Kind, Texts};
@@ -41,8 +41,7 @@ pub(super) struct Mirror {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Copied {
-    /// Number of the cluster of etcd.
-    cluster: u64,
+    origin: Origin,
     /// Number of its last change that is in the folders.
     pub(super) revision: i64,
     /// Keys that it has.
@@ -110,21 +109,27 @@ impl Mirror {
         })
     }
 
-    /// Makes sure that the keys are this gateway's.
-    fn own(&self) -> Result<(), Failure> {
+    /// Begins a copy of a list that this gateway has not known, and returns that: its own one.
+    fn begin(&mut self) -> Result<Listing, Failure> {
         let keys = GatewayConfig::load(&self.source)?.keys(&self.source)?;
         let own = keys.key.public_key().to_string();
-        let owner = self.client.own(&own)?;
+        self.client.own(&own)?;
+        let listing = self.client.list(0)?;
         let former = keys.former.into_iter().chain(keys.ended);
         let mut all = former.map(|key| key.public_key().to_string()).chain([own]);
-        if all.any(|own| own == owner) {
-            return Ok(());
+        if !all.any(|own| own == listing.owner) {
+            let owner = &listing.owner;
+            let what = format!(
+                "the registry has the list of another gateway below `prefix`, that with the key {owner}; give this one \
+                 another prefix, or remove the key `owner` there if that was this gateway's"
+            );
+            return Err(self.source.wrong(None, what));
         }
-        let what = format!(
-            "the registry has the list of another gateway below `prefix`, that with the key {owner}; give this one \
-             another prefix, or remove the key `owner` there if that was this gateway's"
-        );
-        Err(self.source.wrong(None, what))
+        self.copied = Copied {
+            origin: listing.origin,
+            ..Copied::default()
+        };
+        Ok(listing)
     }
 
     /// Returns the keys that the registry had and has no more.
@@ -317,13 +322,8 @@ impl Registry for Mirror {
     fn refresh(&mut self) -> Result<Vec<Failure>, Failure> {
         let before = self.copied.clone();
         let mut listing = self.client.list(self.copied.revision)?;
-        if listing.cluster != self.copied.cluster || listing.revision < self.copied.revision {
-            self.own()?;
-            self.copied = Copied {
-                cluster: listing.cluster,
-                ..Copied::default()
-            };
-            listing = self.client.list(0)?;
+        if listing.origin != self.copied.origin || listing.revision < self.copied.revision {
+            listing = self.begin()?;
         }
         let gone = self.gone(&listing)?;
         self.copied.revision = listing.revision;

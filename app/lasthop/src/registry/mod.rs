@@ -8,6 +8,8 @@ mod client;
 mod folders;
 mod follower;
 mod mirror;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -23,12 +23,12 @@ struct Registered {
 }
 
 impl Registered {
-    /// Starts a gateway, and has its list kept by three members of etcd on the fixed host from then on.
-    fn create() -> Self {
+    /// Starts a gateway, and has its list kept by some members of etcd on the fixed host from then on.
+    fn create(members: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let site = Site::create();
         let host = (&site.fixed, &*FIXED.to_string());
-        let etcd = Etcd::start(host, folder.path(), 3, ACCOUNT).unwrap();
+        let etcd = Etcd::start(host, folder.path(), members, ACCOUNT).unwrap();
         let line = site.up();
         let registered = Self {
             site,
@@ -99,7 +99,7 @@ fn a_gateway_keeps_its_list_in_etcd() {
     if !can_test() {
         return;
     }
-    let mut east = Registered::create();
+    let mut east = Registered::create(3);
     // What was there before is in the registry now, and so is a key that is claimed.
     assert!(east.entry("peers/mobile1").contains("[invitation]"));
     east.site.done("mobile0", &["join", &east.line]);
@@ -149,7 +149,7 @@ fn a_machine_that_is_lost_gets_its_list_from_etcd_and_nonsense_in_it_harms_nobod
     if !can_test() {
         return;
     }
-    let east = Registered::create();
+    let east = Registered::create(1);
     east.site.done("mobile0", &["join", &east.line]);
     east.site.done("gateway", &["gateway", "down"]);
     for folder in ["peers", "gateways"] {
@@ -177,11 +177,41 @@ fn a_machine_that_is_lost_gets_its_list_from_etcd_and_nonsense_in_it_harms_nobod
 }
 
 #[test]
+fn an_etcd_that_begins_anew_revokes_nobody() {
+    if !can_test() {
+        return;
+    }
+    let mut east = Registered::create(1);
+    east.site.done("mobile0", &["join", &east.line]);
+    east.site.invite("cam1");
+    let stale = east.entry("peers/cam1");
+    east.site.done("gateway", &["revoke", "cam1"]);
+    let host = (&east.site.fixed, &*FIXED.to_string());
+    east.etcd.kill(0);
+    let folder = tempfile::tempdir().unwrap();
+    east.etcd = Etcd::start(host, folder.path(), 1, ACCOUNT).unwrap();
+    // It has an entry of an earlier day, and more changes than the former one.
+    for _ in 0..100 {
+        east.put("peers/cam1", &stale);
+    }
+    east.configure(ACCOUNT[1]);
+    let invited = east.site.invite("cam2");
+    assert!(east.entry("peers/mobile1").contains("public_key"));
+    assert_eq!(east.entry("peers/cam1"), "");
+    assert_eq!(east.site.state_of("cam1"), "none");
+    east.site.wait_for_state("mobile1", "connected");
+    // The running gateway knew the former authority only.
+    east.restart();
+    east.site.done("mobile1", &["join", &invited]);
+    assert!(east.entry("peers/cam2").contains("public_key"));
+}
+
+#[test]
 fn a_registry_of_another_gateway_or_with_a_wrong_password_is_refused() {
     if !can_test() {
         return;
     }
-    let east = Registered::create();
+    let east = Registered::create(1);
     east.configure("another word");
     let refused = east
         .site
