@@ -32,20 +32,37 @@ pub struct Etcd {
     root: Option<&'static str>,
 }
 
+/// A user who may read and write what begins with a prefix.
+#[derive(Debug, Clone, Copy)]
+pub struct Account {
+    /// Name of the user.
+    pub user: &'static str,
+    /// Password of the user.
+    pub password: &'static str,
+    /// Begin of the keys.
+    pub prefix: &'static str,
+}
+
 impl Etcd {
     /// Returns what this machine lacks for it, for a person.
     pub fn missing() -> Option<String> {
         ["etcd", "etcdctl"].into_iter().find_map(needs::no_program)
     }
 
-    /// Starts `count` members on a host at `address`, with their files in `folder`. Its users are `root`, and `user`
-    /// with this password, who may read and write what begins with `prefix`.
+    /// Starts `count` members on a host at `address`, with their files in `folder`. Its users are `root`, and the one of
+    /// this account.
     pub fn start(
-        (host, address): (&Namespace, &str),
+        host: &Namespace,
+        address: &str,
         folder: &Path,
         count: usize,
-        [user, password, prefix]: [&str; 3],
+        account: &Account,
     ) -> Result<Self, Failure> {
+        let Account {
+            user,
+            password,
+            prefix,
+        } = account;
         certify(folder, address)?;
         let mut cluster = Self {
             host: host.clone(),

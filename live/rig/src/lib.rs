@@ -26,7 +26,7 @@ pub use attack::Attack;
 pub use cell::Cell;
 pub use crowd::{Crowd, idle};
 pub use edges::namespace::Namespace;
-pub use etcd::Etcd;
+pub use etcd::{Account, Etcd};
 pub use failure::Failure;
 pub use flood::{Flood, Forgery, initiation};
 pub use ganesha::{Directories, Ganesha};

@@ -5,7 +5,7 @@
 //! hosts leave at a gateway, and those to them come in. It reads the configuration again, which belongs to the
 //! operator, and adapts the system to it. It stores the key of a host that joins by an invitation, or the next key of
 //! the gateway. It stores what gateways of the site have told. At the daemon's end, also if the daemon was killed, it
-//! takes back all changes to the system.
+//! takes back all changes to the system. What [`Reload::begin`] starts may request a reload, as the operator may.
 //!
 //! Claims, exits and what was told carry data. A claim has two public keys, so whoever controls a gateway's daemon can
 //! use open invitations, and whoever controls a mobile host's daemon can lead it to another gateway. An exit has inner

@@ -1,74 +1,35 @@
-//! A client of etcd, by the JSON that each member answers over HTTP (etcd's documentation, "gRPC gateway"): it needs no
-//! async runtime, and a tenth of the libraries that gRPC brings.
+//! A client of etcd for the keys of one gateway.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Value, json};
-use ureq::http::Response;
-use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
-use ureq::{Body, BodyReader};
-use zeroize::Zeroizing;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
+use super::answers::{Answer, Range, Transaction};
+use super::cluster::Cluster;
+use super::watch::Watch;
 use crate::config::Source;
-use crate::config::registry::{Endpoint, RegistryConfig};
+use crate::config::registry::RegistryConfig;
 use crate::failure::Failure;
-use crate::key_file;
 
-/// Time for an answer of one member.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// Time after which a watch is begun anew: a member that has gone without a word is noticed then.
 const WATCH: Duration = Duration::from_mins(1);
-/// Most entries in an answer, and most bytes of one.
+/// Most entries in an answer.
 const PAGE: usize = 1_000;
-const MOST_BYTES: u64 = 64 << 20;
 /// Most entries of a list.
 const MOST_ENTRIES: usize = 2 * 65_536;
-/// Codes of errors: the member has no leader or no time, and the token is not valid any more.
-const UNAVAILABLE: u32 = 14;
-const UNAUTHENTICATED: u32 = 16;
-/// Header with which a member ends a watch when it has lost the majority.
-const NEEDS_LEADER: &str = "Grpc-Metadata-hasleader";
-/// Statuses of HTTP: success, and the first one that is the server's fault.
-const SUCCESS: u16 = 200;
-const SERVER_ERROR: u16 = 500;
 
 /// A client for the keys of one gateway.
 pub(crate) struct Client {
-    agent: ureq::Agent,
-    endpoints: Vec<String>,
+    cluster: Cluster,
     /// Begin of the keys of the gateway.
     prefix: String,
-    user: String,
-    password: Zeroizing<String>,
-    access: Mutex<Access>,
     /// Revision of its last write.
     written: AtomicI64,
-}
-
-/// How the members are reached at present.
-#[derive(Debug, Default)]
-struct Access {
-    token: Option<String>,
-    /// Index of the member that has answered last.
-    member: usize,
-}
-
-/// Why there is no answer.
-enum Trouble {
-    /// The token is not valid.
-    Token,
-    /// No member answers, with the reason of each.
-    Away(String),
-    /// The registry refuses, or answers with what means nothing.
-    Refused(String),
 }
 
 /// Entries of the list.
@@ -101,137 +62,12 @@ pub(super) enum Write<'a> {
     Delete(&'a str),
 }
 
-#[derive(Deserialize)]
-struct Header {
-    #[serde(default, deserialize_with = "number")]
-    cluster_id: u64,
-    #[serde(default, deserialize_with = "number")]
-    revision: i64,
-}
-
-#[derive(Deserialize)]
-struct Pair {
-    key: String,
-    #[serde(default)]
-    value: String,
-    #[serde(default, deserialize_with = "number")]
-    create_revision: i64,
-}
-
-#[derive(Default, Deserialize)]
-struct Range {
-    #[serde(default)]
-    kvs: Vec<Pair>,
-    #[serde(default, deserialize_with = "number")]
-    count: usize,
-    #[serde(default)]
-    more: bool,
-}
-
-#[derive(Deserialize)]
-struct Transaction {
-    header: Header,
-    #[serde(default)]
-    succeeded: bool,
-    #[serde(default)]
-    responses: Vec<Answer>,
-}
-
-/// Answer to a part of a transaction.
-#[derive(Deserialize)]
-struct Answer {
-    #[serde(default)]
-    response_range: Range,
-}
-
-#[derive(Deserialize)]
-struct Authenticated {
-    token: String,
-}
-
-#[derive(Deserialize)]
-struct Refusal {
-    error: String,
-    #[serde(default)]
-    code: u32,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Watched {
-    Result(News),
-    Error { message: String },
-}
-
-#[derive(Deserialize)]
-struct News {
-    header: Header,
-    #[serde(default)]
-    events: Vec<Value>,
-    #[serde(default)]
-    canceled: bool,
-}
-
-/// Changes as they happen.
-pub(super) struct Watch {
-    lines: BufReader<BodyReader<'static>>,
-    /// Last revision when it began.
-    pub(super) revision: i64,
-}
-
-impl Watch {
-    /// Waits for a change; returns its revision, or none if nothing has changed for a while, or the member has ended: then
-    /// it is time for another watch.
-    pub(super) fn wait(&mut self) -> Option<i64> {
-        loop {
-            let news = self.read().ok()?;
-            // A watch is canceled where it begins before what etcd remembers. The list has it all.
-            if news.canceled || !news.events.is_empty() {
-                return Some(news.header.revision);
-            }
-        }
-    }
-
-    fn read(&mut self) -> Result<News, String> {
-        let mut line = Vec::new();
-        let read = self
-            .lines
-            .by_ref()
-            .take(MOST_BYTES)
-            .read_until(b'\n', &mut line);
-        read.map_err(|error| error.to_string())?;
-        match serde_json::from_slice(&line) {
-            Ok(Watched::Result(news)) => Ok(news),
-            Ok(Watched::Error { message }) => Err(message),
-            Err(error) => Err(error.to_string()),
-        }
-    }
-}
-
 impl Client {
     /// Creates a client of the registry of the configuration in `source`.
     pub(super) fn new(config: &RegistryConfig, source: &Source) -> Result<Self, Failure> {
-        let password = source.secret_file(&config.password_file)?;
-        let password = key_file::read_text(&password, "write the password of etcd's user into it")?;
-        let mut tls = TlsConfig::builder()
-            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()));
-        if let Some(path) = &config.ca_file {
-            tls = tls.root_certs(authorities(source, path)?);
-        }
-        let agent = ureq::Agent::config_builder()
-            .tls_config(tls.build())
-            .timeout_connect(Some(PATIENCE))
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .proxy(None);
-        let endpoints = config.endpoints.get_ref().iter();
         Ok(Self {
-            agent: agent.build().into(),
-            endpoints: endpoints.map(|Endpoint(url)| url.clone()).collect(),
+            cluster: Cluster::new(config, source)?,
             prefix: config.prefix.0.clone(),
-            user: config.user.clone(),
-            password,
-            access: Mutex::default(),
             written: AtomicI64::default(),
         })
     }
@@ -252,9 +88,9 @@ impl Client {
             let owner = json!({ "key": BASE64.encode(self.owner()) });
             let ranges =
                 json!({ "success": [{ "requestRange": owner }, { "requestRange": hosts }] });
-            let answer: Transaction = self.call("kv/txn", &ranges)?;
+            let answer: Transaction = self.cluster.call("kv/txn", &ranges)?;
             let Ok([owner, page]) = <[Answer; 2]>::try_from(answer.responses) else {
-                return Err(self.refused("the answer lacks a part"));
+                return Err(self.cluster.refused("the answer lacks a part"));
             };
             let (owner, page) = (owner.response_range.kvs, page.response_range);
             if listing.revision == 0 {
@@ -291,7 +127,7 @@ impl Client {
             "revision": revision.to_string(),
             "keys_only": true,
         });
-        let all: Range = self.call("kv/range", &request)?;
+        let all: Range = self.cluster.call("kv/range", &request)?;
         let keys = all.kvs.iter().map(|pair| self.below(&decoded(&pair.key)));
         Ok(keys.collect())
     }
@@ -316,7 +152,7 @@ impl Client {
             }],
             "success": writes.iter().map(write).collect::<Vec<_>>(),
         });
-        let done: Transaction = self.call("kv/txn", &request)?;
+        let done: Transaction = self.cluster.call("kv/txn", &request)?;
         let written = done.succeeded.then_some(done.header.revision);
         written.inspect(|revision| self.written.store(*revision, Ordering::Relaxed));
         Ok(written)
@@ -334,7 +170,9 @@ impl Client {
             "compare": [{ "key": key, "target": "CREATE", "result": "EQUAL", "create_revision": "0" }],
             "success": [{ "requestPut": { "key": key, "value": BASE64.encode(public_key) } }],
         });
-        self.call("kv/txn", &request).map(|_: Transaction| ())
+        self.cluster
+            .call("kv/txn", &request)
+            .map(|_: Transaction| ())
     }
 
     /// Begins to watch the hosts' entries from a revision on.
@@ -344,15 +182,7 @@ impl Client {
             "range_end": BASE64.encode(self.end_of_hosts()),
             "start_revision": from.to_string(),
         } });
-        let response = self.request("watch", &request, WATCH)?;
-        let mut watch = Watch {
-            lines: BufReader::new(response.into_body().into_reader()),
-            revision: 0,
-        };
-        // The first answer says that the watch has begun.
-        let begun = watch.read().map_err(|what| does_not_answer(&what))?;
-        watch.revision = begun.header.revision;
-        Ok(watch)
+        Watch::begin(self.cluster.request("watch", &request, WATCH)?)
     }
 
     /// Returns the key with the public key of the gateway whose list it is.
@@ -375,164 +205,10 @@ impl Client {
     fn below(&self, key: &str) -> String {
         key.strip_prefix(&self.hosts()).unwrap_or(key).into()
     }
-
-    /// Requests something, and reads the whole answer.
-    fn call<T: DeserializeOwned>(&self, method: &str, request: &Value) -> Result<T, Failure> {
-        let mut response = self.request(method, request, PATIENCE)?;
-        self.read(&mut response)
-    }
-
-    fn read<T: DeserializeOwned>(&self, response: &mut Response<Body>) -> Result<T, Failure> {
-        let body = response.body_mut().with_config().limit(MOST_BYTES);
-        body.read_json()
-            .map_err(|error| self.refused(&error.to_string()))
-    }
-
-    /// Returns the error of an answer that is none of etcd's, or that refuses.
-    fn refused(&self, what: &str) -> Failure {
-        let endpoints = self.endpoints.join(", ");
-        let what: String = what.chars().take(200).collect();
-        Failure::setting(format!("the registry ({endpoints}) refuses: {what}"))
-    }
-
-    /// Sends a request with a valid token.
-    fn request(
-        &self,
-        method: &str,
-        request: &Value,
-        time: Duration,
-    ) -> Result<Response<Body>, Failure> {
-        let trouble = match self.try_request(method, request, time) {
-            // It is valid for some minutes.
-            Err(Trouble::Token) => {
-                self.access().token = None;
-                self.try_request(method, request, time)
-            }
-            other => other,
-        };
-        trouble.map_err(|trouble| match trouble {
-            Trouble::Token => self.refused("it gives a token that it does not accept"),
-            Trouble::Refused(what) => self.refused(&what),
-            Trouble::Away(what) => does_not_answer(&what),
-        })
-    }
-
-    fn try_request(
-        &self,
-        method: &str,
-        request: &Value,
-        time: Duration,
-    ) -> Result<Response<Body>, Trouble> {
-        let known = self.access().token.clone();
-        let token = match known {
-            Some(token) => token,
-            None => self.authenticate()?,
-        };
-        self.ask_each(method, request, Some(&token), time)
-    }
-
-    fn authenticate(&self) -> Result<String, Trouble> {
-        let password: &str = &self.password;
-        let request = json!({ "name": self.user, "password": password });
-        let mut response = self.ask_each("auth/authenticate", &request, None, PATIENCE)?;
-        let answer: Result<Authenticated, _> = response.body_mut().read_json();
-        let answer = answer.map_err(|error| Trouble::Refused(error.to_string()))?;
-        self.access().token = Some(answer.token.clone());
-        Ok(answer.token)
-    }
-
-    /// Asks one member after the other until one answers, first the one that has answered last.
-    fn ask_each(
-        &self,
-        method: &str,
-        request: &Value,
-        token: Option<&str>,
-        time: Duration,
-    ) -> Result<Response<Body>, Trouble> {
-        let first = self.access().member;
-        let count = self.endpoints.len();
-        let mut reasons = Vec::new();
-        for member in (first..first + count).map(|member| member % count) {
-            let endpoint = &self.endpoints[member];
-            match self.ask(&format!("{endpoint}/v3/{method}"), request, token, time) {
-                Ok(response) => {
-                    self.access().member = member;
-                    return Ok(response);
-                }
-                Err(Trouble::Away(reason)) => reasons.push(format!("{endpoint}: {reason}")),
-                Err(other) => return Err(other),
-            }
-        }
-        Err(Trouble::Away(reasons.join("; ")))
-    }
-
-    fn ask(
-        &self,
-        url: &str,
-        request: &Value,
-        token: Option<&str>,
-        time: Duration,
-    ) -> Result<Response<Body>, Trouble> {
-        let mut post = self.agent.post(url).header(NEEDS_LEADER, "true");
-        if let Some(token) = token {
-            post = post.header("Authorization", token);
-        }
-        let post = post.config().timeout_global(Some(time)).build();
-        let mut response = match post.send_json(request) {
-            Ok(response) => response,
-            Err(error) => return Err(Trouble::Away(error.to_string())),
-        };
-        let status = response.status().as_u16();
-        if status == SUCCESS {
-            return Ok(response);
-        }
-        let refusal: Result<Refusal, _> = response.body_mut().read_json();
-        Err(match refusal {
-            Ok(Refusal { code, .. }) if code == UNAUTHENTICATED => Trouble::Token,
-            Ok(refusal) if refusal.code == UNAVAILABLE => Trouble::Away(refusal.error),
-            _ if status >= SERVER_ERROR => Trouble::Away(format!("HTTP status {status}")),
-            Ok(refusal) => Trouble::Refused(refusal.error),
-            Err(_) => Trouble::Refused(format!("{url} is not etcd (HTTP status {status})")),
-        })
-    }
-
-    fn access(&self) -> MutexGuard<'_, Access> {
-        self.access.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn does_not_answer(why: &str) -> Failure {
-    Failure::setting(format!("the registry does not answer: {why}"))
-}
-
-/// Reads the certificates of authorities.
-fn authorities(source: &Source, path: &std::path::Path) -> Result<RootCerts, Failure> {
-    let path = source.file(path);
-    let name = path.display();
-    let pem = std::fs::read(&path)
-        .map_err(|error| Failure::setting(format!("cannot read {name}: {error}")))?;
-    let certificates = parse_pem(&pem).filter_map(|item| match item {
-        Ok(PemItem::Certificate(certificate)) => Some(certificate),
-        _ => None,
-    });
-    let certificates: Vec<_> = certificates.collect();
-    if certificates.is_empty() {
-        return Err(Failure::setting(format!(
-            "{name}: no certificate is in it; it is to be a PEM file"
-        )));
-    }
-    Ok(certificates.into())
 }
 
 /// Returns the text of bytes in base64. What is no text is no host's entry either.
 fn decoded(text: &str) -> String {
     let bytes = BASE64.decode(text).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// Reads a number that JSON has as text, since it may be larger than those of JavaScript.
-fn number<'de, D: Deserializer<'de>, N: std::str::FromStr>(input: D) -> Result<N, D::Error> {
-    let text = String::deserialize(input)?;
-    let wrong = |_| serde::de::Error::custom(format!("'{text}' is no number"));
-    text.parse().map_err(wrong)
 }

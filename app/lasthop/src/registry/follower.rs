@@ -8,8 +8,9 @@ use std::time::Duration;
 use runtime::control::ask_reload;
 
 use super::Folders;
-use super::client::{Client, Watch};
+use super::client::Client;
 use super::mirror::Copied;
+use super::watch::Watch;
 use crate::config::Source;
 use crate::failure::Failure;
 

@@ -1,15 +1,18 @@
 //! Registries: where the hosts that a gateway knows are listed.
 //!
 //! The gateway itself reads files in its folders. They are the list ([`Folders`]), or a copy of the list that etcd has
-//! ([`Mirror`]), which survives the loss of the machine. A change is made in the registry first; without an answer of it
-//! nothing changes, and the gateway goes on with the copy.
+//! ([`Mirror`]), which survives the loss of the machine. A change is made in the registry first; without an answer of
+//! it nothing changes, and the gateway goes on with the copy.
 
+mod answers;
 mod client;
+mod cluster;
 mod folders;
 mod follower;
 mod mirror;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use std::sync::Arc;
 

@@ -351,8 +351,8 @@ pub(crate) fn refresh(source: &Source, client: Option<&Arc<Client>>) {
     }
 }
 
-/// Brings them up to date, unless somebody changes them: then they are, and the reload that this one asks for must not wait
-/// for him.
+/// Brings them up to date, unless somebody changes them: they are then, and the reload that this one requests must not
+/// wait for him.
 fn try_refresh(source: &Source, client: Option<&Arc<Client>>) -> Result<Vec<Failure>, Failure> {
     if client.is_none() && RegistryConfig::of(source)?.is_none() {
         return Ok(Vec::new());

@@ -5,13 +5,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use rig::Etcd;
+use rig::{Account, Etcd};
 
 use crate::join::{FIXED, Site};
 use crate::support::{PROGRAM, able, wait_until};
 
-/// User, password and prefix in etcd of the gateway.
-const ACCOUNT: [&str; 3] = ["east", "a word", "/lasthop/east/"];
+/// The gateway's account in etcd.
+const ACCOUNT: Account = Account {
+    user: "east",
+    password: "a word",
+    prefix: "/lasthop/east/",
+};
 
 /// A gateway and its registry.
 struct Registered {
@@ -27,8 +31,8 @@ impl Registered {
     fn create(members: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let site = Site::create();
-        let host = (&site.fixed, &*FIXED.to_string());
-        let etcd = Etcd::start(host, folder.path(), members, ACCOUNT).unwrap();
+        let address = FIXED.to_string();
+        let etcd = Etcd::start(&site.fixed, &address, folder.path(), members, &ACCOUNT).unwrap();
         let line = site.up();
         let registered = Self {
             site,
@@ -36,7 +40,7 @@ impl Registered {
             line,
             _folder: folder,
         };
-        registered.configure(ACCOUNT[1]);
+        registered.configure(ACCOUNT.password);
         registered.restart();
         registered
     }
@@ -52,7 +56,7 @@ impl Registered {
         );
         let former = fs::read_to_string(&path).unwrap();
         let former = former.split("[registry]").next().unwrap();
-        let [user, _, prefix] = ACCOUNT;
+        let Account { user, prefix, .. } = ACCOUNT;
         let (endpoints, certificate) = (self.etcd.endpoints(), self.etcd.certificate());
         let section = format!(
             "[registry]\nendpoints = {endpoints:?}\nprefix = {prefix:?}\nuser = {user:?}\n\
@@ -71,13 +75,13 @@ impl Registered {
 
     /// Returns the text of an entry of the registry.
     fn entry(&self, key: &str) -> String {
-        let key = format!("{}hosts/{key}", ACCOUNT[2]);
+        let key = format!("{}hosts/{key}", ACCOUNT.prefix);
         let arguments = ["get", "--print-value-only", &key];
         self.etcd.control(&arguments).unwrap()
     }
 
     fn put(&self, key: &str, text: &str) {
-        let key = format!("{}hosts/{key}", ACCOUNT[2]);
+        let key = format!("{}hosts/{key}", ACCOUNT.prefix);
         self.etcd.control(&["put", &key, text]).unwrap();
     }
 
@@ -103,7 +107,7 @@ fn a_gateway_keeps_its_list_in_etcd() {
     // What was there before is in the registry now, and so is a key that is claimed.
     assert!(east.entry("peers/mobile1").contains("[invitation]"));
     east.site.done("mobile0", &["join", &east.line]);
-    assert!(east.entry("peers/mobile1").starts_with("#"));
+    assert!(east.entry("peers/mobile1").starts_with('#'));
     assert!(!east.entry("peers/mobile1").contains("[invitation]"));
     // One member is not missed.
     east.etcd.kill(0);
@@ -135,7 +139,7 @@ fn a_gateway_keeps_its_list_in_etcd() {
     east.wait_for_words("answers again");
     east.site.done("mobile1", &["join", &line]);
     east.site.echo(1);
-    let [_, _, prefix] = ACCOUNT;
+    let prefix = ACCOUNT.prefix;
     east.etcd
         .control(&["del", &format!("{prefix}hosts/peers/cam2")])
         .unwrap();
@@ -186,15 +190,15 @@ fn an_etcd_that_begins_anew_revokes_nobody() {
     east.site.invite("cam1");
     let stale = east.entry("peers/cam1");
     east.site.done("gateway", &["revoke", "cam1"]);
-    let host = (&east.site.fixed, &*FIXED.to_string());
+    let address = FIXED.to_string();
     east.etcd.kill(0);
     let folder = tempfile::tempdir().unwrap();
-    east.etcd = Etcd::start(host, folder.path(), 1, ACCOUNT).unwrap();
+    east.etcd = Etcd::start(&east.site.fixed, &address, folder.path(), 1, &ACCOUNT).unwrap();
     // It has an entry of an earlier day, and more changes than the former one.
     for _ in 0..100 {
         east.put("peers/cam1", &stale);
     }
-    east.configure(ACCOUNT[1]);
+    east.configure(ACCOUNT.password);
     let invited = east.site.invite("cam2");
     assert!(east.entry("peers/mobile1").contains("public_key"));
     assert_eq!(east.entry("peers/cam1"), "");
@@ -217,7 +221,7 @@ fn a_registry_of_another_gateway_or_with_a_wrong_password_is_refused() {
         .site
         .refused("gateway", 2, &["invite", "--name", "cam1"]);
     assert!(refused.contains("invalid user ID or password"), "{refused}");
-    east.configure(ACCOUNT[1]);
+    east.configure(ACCOUNT.password);
     // Another gateway with the same prefix.
     east.site.done("gateway", &["gateway", "down"]);
     fs::remove_dir_all(east.of_gateway("peers")).unwrap();
