@@ -49,8 +49,8 @@ impl Etcd {
         ["etcd", "etcdctl"].into_iter().find_map(needs::no_program)
     }
 
-    /// Starts `count` members on a host at `address`, with their files in `folder`. Its users are `root`, and the one of
-    /// this account.
+    /// Starts `count` members on a host at `address`, with their files in `folder`. Its users are `root`, and the one
+    /// of this account.
     pub fn start(
         host: &Namespace,
         address: &str,

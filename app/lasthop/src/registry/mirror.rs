@@ -244,7 +244,7 @@ impl Mirror {
     }
 
     /// Adds the hosts to the registry that it never had. If it is one that this gateway has not known, an empty one or
-    /// one of an earlier day, it also removes from it the hosts whose keys were revoked here; returns the keys of those.
+    /// one of an earlier day, also removes from it the hosts whose keys were revoked here; returns the keys of those.
     fn teach(&mut self, listing: &Listing) -> Result<BTreeSet<String>, Failure> {
         let had: BTreeSet<_> = listing.entries.iter().map(|(key, _)| key).collect();
         let (mut own, mut revoked) = (Vec::new(), BTreeSet::new());
