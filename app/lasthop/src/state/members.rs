@@ -1,6 +1,6 @@
 //! The hosts that a gateway knows and that have files of their own: its mobile hosts, and other gateways of its site.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use runtime::helper::Claimed;
 use session::PublicKey;
 
 use super::files::{create_folder, lock, move_to, remove, replace};
-use crate::config::entry::{Entry, Kind};
+use super::seen::SeenFiles;
+use crate::config::entry::{Entry, Kind, Texts};
 use crate::config::gateway::{GatewayConfig, Mobile};
 use crate::config::values::Name;
 use crate::config::{PEER_ENDING, ReadFiles, Source};
@@ -28,8 +29,12 @@ const TRIES: u32 = 1 << 20;
 pub(crate) struct Members {
     pub(crate) config: GatewayConfig,
     pub(crate) source: Source,
+    /// The files, if they are looked at again.
+    seen: SeenFiles,
+    /// Number of the first addresses of each subnet that were taken, and stay so while this exists.
+    taken: BTreeMap<IpNet, usize>,
     /// Held while this exists, so that nobody else changes the folders.
-    _lock: File,
+    _lock: Option<File>,
 }
 
 /// A host that is invited.
@@ -46,20 +51,80 @@ impl Members {
     /// Reads the configuration of a gateway, after other changes of its folders are complete.
     pub(crate) fn load(path: &Path) -> Result<Self, Failure> {
         let source = Source::read(path)?;
-        let folders = GatewayConfig::folders_in(&source)?;
+        let lock = Self::lock(&source)?;
+        Ok(Self {
+            config: GatewayConfig::load(&source)?,
+            source,
+            seen: SeenFiles::default(),
+            taken: BTreeMap::new(),
+            _lock: Some(lock),
+        })
+    }
+
+    /// Reads the files that the configuration of a gateway names, to look again later at those that change.
+    pub(crate) fn watch(source: Source) -> Result<Self, Failure> {
+        let mut seen = SeenFiles::default();
+        let look = seen.look(&source, unix_seconds())?;
+        let files = ReadFiles {
+            folders: look.changes.clone(),
+            ..ReadFiles::default()
+        };
+        let (path, main) = (source.path().into(), source.text().into());
+        let config = GatewayConfig::load(&Source::new(path, main, Some(files)))?;
+        seen.note(look);
+        Ok(Self {
+            config,
+            source,
+            seen,
+            taken: BTreeMap::new(),
+            _lock: None,
+        })
+    }
+
+    /// Reads again what has changed since.
+    pub(crate) fn renew(&mut self) -> Result<(), Failure> {
+        let source = Source::read(self.source.path())?;
+        let look = self.seen.look(&source, unix_seconds())?;
+        self.config.renew(&source, &look.changes)?;
+        self.seen.note(look);
+        self.source = source;
+        Ok(())
+    }
+
+    /// Returns the version of the files, which is new after each change.
+    pub(crate) fn version(&self) -> u64 {
+        self.seen.version()
+    }
+
+    /// Returns the changes of the files since a version; since the first one, 0, those of all.
+    pub(crate) fn changes_since(&mut self, version: u64) -> BTreeMap<Kind, Texts> {
+        let mut changes = |kind| {
+            let (names, gone) = self.seen.since(version, kind);
+            let text = |name: PathBuf| {
+                let text = self.config.text_in(kind, &name)?.to_owned();
+                Some((name, text))
+            };
+            let texts = Texts {
+                hosts: names.into_iter().filter_map(text).collect(),
+                gone,
+                former: self.config.former_of(kind).text().into(),
+            };
+            (kind, texts)
+        };
+        Kind::ALL.map(&mut changes).into()
+    }
+
+    /// Waits until nobody else changes the folders of a configuration, which exist then; nobody does until the file is
+    /// dropped.
+    fn lock(source: &Source) -> Result<File, Failure> {
+        let folders = GatewayConfig::folders_in(source)?;
         let Some(first) = folders.values().next() else {
-            return Err(Self::no_folder(&source, Kind::Mobile));
+            return Err(Self::no_folder(source, Kind::Mobile));
         };
         folders
             .values()
             .try_for_each(|folder| create_folder(folder))?;
-        let lock = lock(&first.join(LOCK))?;
-        let config = GatewayConfig::load(&source)?;
-        Ok(Self {
-            config,
-            source,
-            _lock: lock,
-        })
+        lock(&first.join(LOCK))
     }
 
     /// Returns the error of a configuration without a folder for hosts of this kind.
@@ -90,7 +155,7 @@ impl Members {
 
     /// Returns the host of this name.
     pub(crate) fn find(&self, name: &str) -> Option<Entry<'_>> {
-        self.config.entries().find(|entry| entry.name == name)
+        self.config.entry_named(name)
     }
 
     /// Returns the host of this name and its file, if it has one of its own.
@@ -203,7 +268,7 @@ impl Members {
         self.config.tun.own().chain(networks).collect()
     }
 
-    fn new_mobile(&self) -> Result<toml::Table, Failure> {
+    fn new_mobile(&mut self) -> Result<toml::Table, Failure> {
         let mut table = toml::Table::new();
         let addresses = self.free_addresses()?;
         let addresses = addresses.iter().map(|address| address.to_string().into());
@@ -212,26 +277,29 @@ impl Members {
     }
 
     /// Returns a free address of each inner subnet of the gateway.
-    fn free_addresses(&self) -> Result<Vec<IpAddr>, Failure> {
+    fn free_addresses(&mut self) -> Result<Vec<IpAddr>, Failure> {
         let own: Vec<_> = self.config.tun.own().collect();
-        let mut taken: BTreeSet<IpAddr> = own.iter().map(IpNet::addr).collect();
-        let networks = self.config.peers.iter().flat_map(Mobile::networks);
-        let (hosts, wider): (Vec<_>, Vec<_>) =
-            networks.partition(|network| network.prefix_len() == network.max_prefix_len());
-        taken.extend(hosts.iter().map(IpNet::addr));
-        let free = |subnet: &IpNet| {
-            let is_free = |address: &IpAddr| {
-                !taken.contains(address) && !wider.iter().any(|network| network.contains(address))
-            };
-            let mut hosts = subnet.hosts().take(TRIES as usize).skip(1);
-            hosts.find(is_free).ok_or_else(|| {
+        let is_taken = |address: &IpAddr| {
+            own.iter().any(|own| own.addr() == *address) || self.config.has_address(*address)
+        };
+        let mut free = Vec::new();
+        for subnet in &own {
+            // The first one is the network's.
+            let first = self.taken.entry(*subnet).or_insert(1);
+            let hosts = subnet.hosts().take(TRIES as usize).skip(*first);
+            let mut hosts = hosts.inspect(|_| *first += 1);
+            let Some(address) = hosts.find(|address| !is_taken(address)) else {
                 let what = format!(
                     "the subnet {subnet} has no free address; revoke a mobile host, or widen the subnet"
                 );
-                self.source.wrong(Some(self.config.tun.addresses.span()), what)
-            })
-        };
-        own.iter().map(free).collect()
+                let place = self.config.tun.addresses.span();
+                return Err(self.source.wrong(Some(place), what));
+            };
+            // It may remain free.
+            *first -= 1;
+            free.push(address);
+        }
+        Ok(free)
     }
 
     /// Writes the file of a host, unless the configuration would not be valid with it.
@@ -239,18 +307,16 @@ impl Members {
         let file = self.path(kind, name)?;
         let table = toml::to_string(table).map_err(Failure::broken)?;
         let text = format!("{}{table}", head(kind));
-        let mut folders = self.config.texts();
-        let texts = folders.entry(kind).or_default();
-        texts.hosts.insert(file_of(name), text.clone());
-        let files = ReadFiles {
-            folders,
-            ..ReadFiles::default()
+        let hosts = [(file_of(name), text.clone())].into();
+        let changed = Texts {
+            hosts,
+            gone: BTreeSet::new(),
+            former: self.config.former_of(kind).text().into(),
         };
-        let (path, main) = (self.source.path().into(), self.source.text().into());
-        let next = GatewayConfig::load(&Source::new(path, main, Some(files)))?;
-        replace(&file, &text)?;
-        self.config = next;
-        Ok(())
+        self.config.renew(&self.source, &[(kind, changed)].into())?;
+        // Also if it cannot be written.
+        self.seen.doubt(kind, file_of(name).into());
+        replace(&file, &text)
     }
 
     /// Notes keys that count no more: their owners are told so.
@@ -304,7 +370,7 @@ impl Members {
             let home = mobile.home.as_ref();
             entry.kind == Kind::Gateway && home.is_some_and(|home| home.get_ref().0 == entry.name)
         };
-        let mut guests = self.config.peers.iter();
+        let mut guests = self.config.mobiles();
         match guests.find(is_home) {
             None => Ok(()),
             Some(guest) => {
@@ -345,27 +411,24 @@ pub(super) fn another_key(gateway: &str, path: &Path, claim: &KeyClaim) -> Failu
 }
 
 /// Stores the key that an invited host claims, or a mobile host or another gateway one in place of its own, in the
-/// configuration of a gateway at `path`.
-pub(crate) fn store_claim(path: &Path, claim: &KeyClaim) -> Result<Claimed, Failure> {
-    let mut members = Members::load(path)?;
-    let its_invitation = |entry: &Entry<'_>| {
-        let invited = entry.invitation;
-        invited.filter(|invited| invited.public_key.0 == claim.of)
-    };
-    let may_claim =
-        |entry: &Entry<'_>| entry.key == Some(claim.of) || its_invitation(entry).is_some();
-    let Some(entry) = members.config.entries().find(may_claim) else {
+/// configuration of a gateway.
+pub(crate) fn store_claim(members: &mut Members, claim: &KeyClaim) -> Result<Claimed, Failure> {
+    let path = members.source.path().to_path_buf();
+    let _lock = Members::lock(&Source::read(&path)?)?;
+    members.renew()?;
+    let Some(entry) = members.config.entry_with(&claim.of) else {
         let what =
             "no host has this key any more: another has joined with the line, or it was revoked";
         return Err(Failure::setting(what));
     };
-    let invitation = its_invitation(&entry);
+    let invitation = entry.invitation;
+    let invitation = invitation.filter(|invited| invited.public_key.0 == claim.of);
     if invitation.is_some_and(|invited| invited.expires <= unix_seconds()) {
         return Ok(Claimed::Expired);
     }
     let (kind, name) = (entry.kind, entry.name.to_owned());
     if kind == Kind::Gateway && entry.file.is_none() {
-        return Err(another_key(&name, path, claim));
+        return Err(another_key(&name, &path, claim));
     }
     let mut table: toml::Table = entry.file.unwrap_or(&members.source).parse()?;
     let former: Vec<_> = entry.key.into_iter().chain([claim.of]).collect();
