@@ -70,11 +70,12 @@ pub trait Reload {
     /// Begins what goes on beside the requests, with no more privileges than the helper keeps.
     fn begin(&mut self) {}
 
-    /// Reads the configuration again, and checks it; returns all that the daemon needs of it.
+    /// Reads the configuration again, and checks it; returns all that the daemon needs of it, which has that of a
+    /// version already; version 0 is none.
     ///
     /// # Errors
     /// A message for the user.
-    fn read(&mut self) -> Result<String, String>;
+    fn read(&mut self, since: u64) -> Result<String, String>;
 
     /// Stores the key that a peer claims, if it may, so that the next [`Reload::read`] returns it: a host that is
     /// invited, or the gateway.
@@ -113,7 +114,10 @@ pub enum Claimed {
 #[serde(rename_all = "snake_case")]
 enum Request {
     Divert,
-    Read,
+    /// The version of the configuration that the daemon has.
+    Read {
+        since: u64,
+    },
     /// The present public key of a mobile host, and the one that it claims.
     Claim {
         of: String,
@@ -183,8 +187,9 @@ impl Helper {
     ///
     /// # Errors
     /// The helper's error, or `WouldBlock` if it does not answer.
-    pub fn read(&mut self) -> io::Result<String> {
-        self.ask(&Request::Read).map(Option::unwrap_or_default)
+    pub fn read(&mut self, since: u64) -> io::Result<String> {
+        self.ask(&Request::Read { since })
+            .map(Option::unwrap_or_default)
     }
 
     /// Has the helper store a claimed key.
@@ -276,7 +281,7 @@ pub fn serve<R: Reload>(stream: UnixStream, reload: impl FnOnce(&Charge) -> R) -
         let request = line.ok().and_then(|line| serde_json::from_str(&line).ok());
         let result = match request {
             Some(Request::Divert) => done(charge.diversion.as_ref().map(Diversion::install)),
-            Some(Request::Read) => reload.read().map(Some),
+            Some(Request::Read { since }) => reload.read(since).map(Some),
             Some(Request::Claim { of, key }) => claim(&mut reload, &of, &key),
             Some(Request::Change(changes)) => make(changes, detour, &mut reload, &mut undo),
             Some(Request::Apply) => reload.apply(&mut undo).map(|()| None),

@@ -73,10 +73,15 @@ impl Config {
 }
 
 /// Returns the least [`Config::memory`] with these peers, limits on the streams of each, and limit on snoop's cache.
-pub fn memory_least(peers: &[Peer], streams: Option<StreamLimits>, snoop_cache: Bytes) -> Bytes {
+pub fn memory_least<'a>(
+    peers: impl IntoIterator<Item = &'a Peer>,
+    streams: Option<StreamLimits>,
+    snoop_cache: Bytes,
+) -> Bytes {
     let streams = streams.map_or(Bytes::ZERO, StreamLimits::memory_most);
-    let peers = peers.iter();
-    let each = peers.map(|peer| peer.memory_least(streams, snoop_cache));
+    let each = peers
+        .into_iter()
+        .map(|peer| peer.memory_least(streams, snoop_cache));
     each.fold(Bytes::ZERO, |sum, peer| sum + peer)
 }
 

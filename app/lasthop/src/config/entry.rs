@@ -1,6 +1,7 @@
 //! Hosts that a gateway knows, of either kind: its mobile hosts, and the other gateways of its site.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use hosts::Decline;
@@ -35,13 +36,25 @@ impl Kind {
     }
 }
 
-/// Texts of the files in a folder of hosts.
+/// Texts of the files in a folder of hosts: of all, or of those that have changed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Texts {
     /// Those of hosts by the names of the files.
     pub(crate) hosts: BTreeMap<PathBuf, String>,
+    /// The names of files that are there no more.
+    #[serde(default)]
+    pub(crate) gone: BTreeSet<PathBuf>,
     /// That of the hosts' former keys.
     pub(crate) former: String,
+}
+
+impl Texts {
+    /// Takes changes.
+    pub(super) fn change(&mut self, changed: &Self) {
+        self.hosts.retain(|name, _| !changed.gone.contains(name));
+        self.hosts.extend(changed.hosts.clone());
+        self.former.clone_from(&changed.former);
+    }
 }
 
 /// A host that a gateway knows.
@@ -120,11 +133,45 @@ impl GatewayConfig {
 
     /// Returns all hosts that it knows or has invited: first the mobile hosts.
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        self.mobiles()
+            .map(Entry::from)
+            .chain(self.gateway_entries())
+    }
+
+    /// Returns those of them that are gateways.
+    fn gateway_entries(&self) -> impl Iterator<Item = Entry<'_>> {
         let by_hand = self.gateways.iter().filter(|gateway| !gateway.is_filed());
-        let mobiles = self.peers.iter().map(Entry::from);
-        mobiles
-            .chain(by_hand.map(Entry::from))
+        by_hand
+            .map(Entry::from)
             .chain(self.filed_gateways.iter().map(Entry::from))
+    }
+
+    /// Returns the host of this name.
+    pub(crate) fn entry_named(&self, name: &str) -> Option<Entry<'_>> {
+        let mut by_hand = self.peers.iter();
+        let mobile = self.filed_peers.get(name);
+        let mobile = mobile.or_else(|| by_hand.find(|mobile| mobile.name.get_ref().0 == name));
+        let mut gateways = self.gateway_entries();
+        mobile
+            .map(Entry::from)
+            .or_else(|| gateways.find(|entry| entry.name == name))
+    }
+
+    /// Returns the host that has this key, or an invitation with it.
+    pub(crate) fn entry_with(&self, key: &PublicKey) -> Option<Entry<'_>> {
+        let is_it = |entry: &Entry<'_>| {
+            let invited = entry.invitation.map(|invited| invited.public_key.0);
+            entry.key == Some(*key) || invited == Some(*key)
+        };
+        match self.known.with_key(key) {
+            Some(name) => self.entry_named(name),
+            None => self.gateway_entries().find(is_it),
+        }
+    }
+
+    /// Returns true if an inner address belongs to a mobile host.
+    pub(crate) fn has_address(&self, address: IpAddr) -> bool {
+        self.known.has_address(address)
     }
 
     /// Returns the texts of the files of its hosts, by the kind of these.
@@ -152,16 +199,18 @@ impl GatewayConfig {
     pub(crate) fn former_keys(&self, now: u32) -> Vec<(PublicKey, Decline)> {
         let former = self.former.values();
         let mut former: Vec<_> = former.flat_map(|former| former.at(now)).collect();
-        let open = self.entries().filter_map(|entry| entry.invitation);
-        let (over, valid): (Vec<_>, Vec<_>) = open.partition(|open| open.expires <= now);
-        let over = over
-            .iter()
-            .map(|over| (over.public_key.0, Decline::Expired));
-        former.extend(over);
-        let valid = valid.iter().map(|open| open.public_key.0);
-        let keys = self.entries().filter_map(|entry| entry.key);
-        let present: BTreeSet<_> = keys.chain(valid).collect();
-        former.retain(|(key, _)| !present.contains(key));
+        let gateways = self.filed_gateways.iter();
+        let invited = gateways.filter_map(FiledGateway::invitation);
+        let open = self.mobiles().filter_map(|mobile| mobile.invitation);
+        let over = open.chain(invited).filter(|open| open.expires <= now);
+        former.extend(over.map(|over| (over.public_key.0, Decline::Expired)));
+        let counts = |key: &PublicKey| {
+            self.entry_with(key).is_some_and(|entry| {
+                let open = entry.invitation.filter(|open| open.expires > now);
+                entry.key == Some(*key) || open.is_some_and(|open| open.public_key.0 == *key)
+            })
+        };
+        former.retain(|(key, _)| !counts(key));
         former
     }
 }

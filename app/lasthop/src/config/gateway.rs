@@ -1,6 +1,6 @@
 //! The configuration of a gateway.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use super::caps::Caps;
 use super::carrier::Carrier;
 use super::dns::{Dns, SearchDomains};
 use super::entry::Kind;
+use super::known::KnownMobiles;
 use super::registry::RegistryConfig;
 use super::shared::{Hop, Network, Snoop, Tun, state_folder};
 use super::site::{FiledGateway, SiteGateway};
@@ -88,12 +89,21 @@ pub(crate) struct GatewayConfig {
     /// Addresses of the gateway for datagrams, for invitations.
     #[serde(default)]
     pub(crate) endpoints: Vec<Remote>,
-    /// The mobile hosts; those with files of their own come last.
+    /// The mobile hosts without files of their own.
     #[serde(default)]
     pub(crate) peers: Vec<Mobile>,
+    /// Those with files of their own, by name.
+    #[serde(skip)]
+    pub(super) filed_peers: BTreeMap<String, Mobile>,
+    /// What belongs to one of all these alone.
+    #[serde(skip)]
+    pub(super) known: KnownMobiles,
     /// Keys that hosts with files of their own had.
     #[serde(skip)]
     pub(super) former: BTreeMap<Kind, FormerKeys>,
+    /// Its text, without those of the files.
+    #[serde(skip)]
+    pub(super) main: String,
 }
 
 /// The air between gateway and mobile hosts.
@@ -219,6 +229,7 @@ impl GatewayConfig {
     /// Reads the configuration in `source`.
     pub(crate) fn load(source: &Source) -> Result<Self, Failure> {
         let mut config: Self = source.parse()?;
+        config.main = source.text().into();
         config.load_folders(source)?;
         config.tun.check(source)?;
         config.air.check(source)?;
@@ -233,22 +244,34 @@ impl GatewayConfig {
         }
         config.check_site(source)?;
         let mut known = KnownMobiles::default();
-        for peer in &config.peers {
+        for peer in config.mobiles() {
             let source = peer.source(source);
             known.add(peer, source)?;
-            peer.check_key(source)?;
-            if peer.caps.total().is_some() {
-                let what = "`total` is the memory of the whole gateway; set it in [caps]";
-                return Err(source.wrong(Some(peer.name.span()), what));
-            }
-            config.air.check_weight(peer, source)?;
-            peer.check_transport(source)?;
-            if peer.addresses.get_ref().is_empty() {
-                let what = "a mobile needs an inner address; write one like [\"10.73.0.2\"]";
-                return Err(source.wrong(Some(peer.addresses.span()), what));
-            }
+            config.check_mobile(peer, source)?;
         }
+        config.known = known;
         Ok(config)
+    }
+
+    /// Returns all mobile hosts; those with files of their own come last.
+    pub(crate) fn mobiles(&self) -> impl Iterator<Item = &Mobile> + Clone {
+        self.peers.iter().chain(self.filed_peers.values())
+    }
+
+    /// Refuses settings of a mobile host in `source` that do not fit, whatever the other hosts have.
+    pub(super) fn check_mobile(&self, peer: &Mobile, source: &Source) -> Result<(), Failure> {
+        peer.check_key(source)?;
+        if peer.caps.total().is_some() {
+            let what = "`total` is the memory of the whole gateway; set it in [caps]";
+            return Err(source.wrong(Some(peer.name.span()), what));
+        }
+        self.air.check_weight(peer, source)?;
+        peer.check_transport(source)?;
+        if peer.addresses.get_ref().is_empty() {
+            let what = "a mobile needs an inner address; write one like [\"10.73.0.2\"]";
+            return Err(source.wrong(Some(peer.addresses.span()), what));
+        }
+        Ok(())
     }
 
     /// Adds the hosts that have files of their own.
@@ -262,7 +285,9 @@ impl GatewayConfig {
             match kind {
                 Kind::Mobile => {
                     let mobiles = files.map(Mobile::load);
-                    self.peers.extend(mobiles.collect::<Result<Vec<_>, _>>()?);
+                    let named = |mobile: Mobile| (mobile.name.get_ref().0.clone(), mobile);
+                    let named = mobiles.map(|mobile| mobile.map(named));
+                    self.filed_peers = named.collect::<Result<_, _>>()?;
                 }
                 Kind::Gateway => {
                     let gateways = files.map(FiledGateway::load);
@@ -307,7 +332,7 @@ impl GatewayConfig {
 
 impl Mobile {
     /// Reads a mobile host in a file of its own.
-    fn load(source: Source) -> Result<Self, Failure> {
+    pub(super) fn load(source: Source) -> Result<Self, Failure> {
         let mobile: Self = source.parse()?;
         if mobile.name != no_name() {
             let what = "the name of this peer is that of its file; remove this line, or run `lasthop rename`";
@@ -333,6 +358,12 @@ impl Mobile {
     /// Returns its public key, if a host has joined.
     pub(crate) fn key(&self) -> Option<PublicKey> {
         self.public_key.as_ref().map(|key| key.get_ref().0)
+    }
+
+    /// Returns its public key, and that of its open invitation.
+    pub(super) fn keys(&self) -> impl Iterator<Item = PublicKey> {
+        let invited = self.invitation.map(|invited| invited.public_key.0);
+        self.key().into_iter().chain(invited)
     }
 
     /// Returns the place of its public key.
@@ -398,43 +429,6 @@ impl Mobile {
             .get_ref()
             .iter()
             .map(|Network(network)| network.trunc())
-    }
-}
-
-/// Mobile hosts by what belongs to one of them alone, with the name of each.
-#[derive(Default)]
-struct KnownMobiles<'a> {
-    names: BTreeSet<&'a str>,
-    keys: BTreeMap<PublicKey, &'a str>,
-    networks: BTreeMap<IpNet, &'a str>,
-}
-
-impl<'a> KnownMobiles<'a> {
-    /// Adds a mobile host; refuses one that has a name, key or address in common with another.
-    fn add(&mut self, mobile: &'a Mobile, source: &Source) -> Result<(), Failure> {
-        let Name(name) = mobile.name.get_ref();
-        if !self.names.insert(name) {
-            let what =
-                format!("there is a peer named '{name}' already; give this one another name");
-            return Err(source.wrong(Some(mobile.name.span()), what));
-        }
-        let invited = mobile.invitation.map(|invited| invited.public_key.0);
-        for key in mobile.key().into_iter().chain(invited) {
-            if let Some(name) = self.keys.insert(key, name) {
-                let what =
-                    format!("peer '{name}' has this key too; each mobile needs a key of its own");
-                return Err(source.wrong(mobile.place_of_key(), what));
-            }
-        }
-        for network in mobile.networks() {
-            let other = self.networks.insert(network, name);
-            if let Some(other) = other.filter(|other| other != name) {
-                let what =
-                    format!("peer '{other}' has {network} too; an inner address belongs to one");
-                return Err(source.wrong(Some(mobile.addresses.span()), what));
-            }
-        }
-        Ok(())
     }
 }
 

@@ -6,13 +6,17 @@ pub(crate) mod dns;
 pub(crate) mod entry;
 pub(crate) mod gateway;
 mod keys;
+mod known;
 pub(crate) mod mobile;
 pub(crate) mod registry;
+mod renewal;
 pub(crate) mod shared;
 pub(crate) mod site;
 pub(crate) mod split;
 pub(crate) mod values;
 
+#[cfg(test)]
+mod renewal_tests;
 #[cfg(test)]
 mod secret_tests;
 #[cfg(test)]
@@ -23,6 +27,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
+use std::fs::DirEntry;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -56,6 +61,12 @@ const CREDENTIALS: (&str, &str) = ("$CREDENTIALS_DIRECTORY", "CREDENTIALS_DIRECT
 const MOST_FILES: usize = 65_536;
 /// Extension of the files of mobile hosts and gateways.
 pub(crate) const PEER_ENDING: &str = "toml";
+
+#[cfg(test)]
+thread_local! {
+    /// Number of texts that were parsed.
+    pub(crate) static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
 
 /// Files that a configuration names, read by another process.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -118,24 +129,11 @@ impl Source {
             let texts = files.folders.get(&kind).into_iter();
             return Ok(texts.flat_map(|texts| &texts.hosts).map(source).collect());
         }
-        let failed = |error: io::Error| {
-            let name = folder.display();
-            Failure::setting(format!("cannot read the folder of peers {name}: {error}"))
-        };
-        let entries = match std::fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(failed(error)),
-        };
-        let mut paths = Vec::new();
-        for entry in entries.take(MOST_FILES) {
-            let path = entry.map_err(failed)?.path();
-            if path.extension().is_some_and(|its| its == PEER_ENDING) {
-                paths.push(path);
-            }
-        }
-        paths.sort();
-        paths.iter().map(|path| Self::read(path)).collect()
+        let entries = files_of_hosts(&folder)?;
+        let mut names: Vec<_> = entries.iter().map(DirEntry::file_name).collect();
+        names.sort();
+        let paths = names.iter().map(|name| folder.join(name));
+        paths.map(|path| Self::read(&path)).collect()
     }
 
     /// Returns the former keys of hosts of one kind in a folder that the configuration names.
@@ -203,6 +201,8 @@ impl Source {
 
     /// Parses the values in it.
     pub(crate) fn parse<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        #[cfg(test)]
+        PARSED.set(PARSED.get() + 1);
         toml::from_str(&self.text).map_err(|error| self.wrong(error.span(), error.message()))
     }
 
@@ -222,7 +222,8 @@ impl Source {
             let config = mobile::MobileConfig::load(self)?;
             (config.name, config.state_dir)
         } else {
-            let config = gateway::GatewayConfig::load(self)?;
+            // Its hosts do not matter here.
+            let config: gateway::GatewayConfig = self.parse()?;
             (config.name, config.state_dir)
         };
         Ok(self.file(&folder).join(format!("{}.{ENDING}", name.0)))
@@ -268,6 +269,31 @@ impl Source {
             "{path}:{number}:{column}: {what}\n {number} | {line}\n {margin} | {indent}{mark}"
         ))
     }
+}
+
+/// Returns the files of hosts in a folder. A folder that does not exist has none.
+pub(crate) fn files_of_hosts(folder: &Path) -> Result<Vec<DirEntry>, Failure> {
+    let failed = |error: io::Error| {
+        let name = folder.display();
+        Failure::setting(format!("cannot read the folder of peers {name}: {error}"))
+    };
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut files = Vec::new();
+    for entry in entries.take(MOST_FILES) {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        if Path::new(&name)
+            .extension()
+            .is_some_and(|its| its == PEER_ENDING)
+        {
+            files.push(entry);
+        }
+    }
+    Ok(files)
 }
 
 /// Parses an amount of memory within a range.

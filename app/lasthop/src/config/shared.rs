@@ -20,7 +20,7 @@ const USUAL: usize = 1_500;
 const WIDEST: usize = 9_216;
 
 /// The device with this end's inner addresses.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tun {
     /// Name of the interface.

@@ -204,7 +204,7 @@ impl<'a> Known<'a> {
 impl GatewayConfig {
     /// Refuses gateways and homes that do not fit.
     pub(super) fn check_site(&self, source: &Source) -> Result<(), Failure> {
-        let peers = self.peers.iter();
+        let peers = self.mobiles();
         let mut known = Known {
             names: peers
                 .clone()
@@ -224,8 +224,7 @@ impl GatewayConfig {
         if self.air.sharing().is_some() {
             self.check_alone(source)?;
         }
-        self.peers
-            .iter()
+        self.mobiles()
             .try_for_each(|peer| self.check_home(peer, peer.source(source)))
     }
 
@@ -254,7 +253,8 @@ impl GatewayConfig {
         host.map_or_else(|_| "gateway".into(), |Name(name)| name)
     }
 
-    fn check_home(&self, peer: &Mobile, source: &Source) -> Result<(), Failure> {
+    /// Refuses a mobile host in `source` whose home does not fit.
+    pub(super) fn check_home(&self, peer: &Mobile, source: &Source) -> Result<(), Failure> {
         let is_known = |home: &Name| self.gateways.iter().any(|its| its.name() == home.0);
         if let Some(home) = peer.home.as_ref().filter(|home| !is_known(home.get_ref())) {
             let what = "this names no other gateway; write its [[gateways]] section, or remove the line if the home of \
@@ -270,7 +270,7 @@ impl GatewayConfig {
 
     /// Returns the mobile hosts with their home here.
     pub(crate) fn residents(&self) -> impl Iterator<Item = &Mobile> {
-        self.peers.iter().filter(|peer| peer.home.is_none())
+        self.mobiles().filter(|peer| peer.home.is_none())
     }
 
     /// Returns the key of the home of a mobile host, if that is another gateway.

@@ -80,12 +80,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
     prepare(is_detached)?;
     let source = Source::read(path)?;
-    refresh(&source, None);
+    refresh(&source)?;
     let config = GatewayConfig::load(&source)?;
     config.remove_old_key(&source);
     let keys = config.keys(&source)?;
     let state_dir = source.file(&config.state_dir);
-    if config.peers.is_empty() && config.gateways.is_empty() {
+    if config.mobiles().next().is_none() && config.gateways.is_empty() {
         tracing::warn!("no peers are configured, so no mobile host can connect");
     }
     let plan = bearer::Plan {
@@ -99,17 +99,15 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
     let mut wiring = Wiring::new(&config);
     wiring.offer.log(&config.dns);
     let split = wiring.split(&config);
-    let reload = Present::gateway(source, &keys)?;
-    let (memory, peers) = reload.of_gateway().unzip();
     let former = config.former_keys(unix_seconds()).into_iter();
     let revoke = |(key, reason)| Input::Revoke(key, reason);
     let keys_of_host = Input::Keys(Box::new(keys.clone()));
-    let daemon = Daemon {
-        name: config.name.0,
+    let mut daemon = Daemon {
+        name: config.name.0.clone(),
         host: hosts::Config {
             role: Role::Gateway,
-            key: keys.key,
-            peers: peers.unwrap_or_default(),
+            key: keys.key.clone(),
+            peers: Vec::new(),
             bearer_mtu,
             mobile: hosts::MobileTerms::default(),
             // Replies come here only if they go to this host's address.
@@ -117,12 +115,12 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
             shared_air: config.air.sharing(),
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
-            memory,
+            memory: None,
             streams: Some(config.split.streams()),
             split: None,
         },
         bearer,
-        tun: config.tun,
+        tun: config.tun.clone(),
         state_dir,
         split,
         // The signals show when a mobile host is reachable, and so perhaps where its owner is.
@@ -132,9 +130,12 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
             .into_iter()
             .chain(former.map(revoke))
             .collect(),
-        user: config.user,
-        reload,
+        user: config.user.clone(),
+        reload: Present::gateway(config, source, &keys)?,
     };
+    let (memory, peers) = daemon.reload.of_gateway().unzip();
+    daemon.host.memory = memory;
+    daemon.host.peers = peers.unwrap_or_default();
     daemon.run(|undo, link| wiring.set_up(undo, link))
 }
 
@@ -144,8 +145,9 @@ pub(crate) fn check(source: Source) -> Result<usize, Failure> {
     let config = GatewayConfig::load(&source)?;
     User::find(config.user.as_deref()).map_err(Failure::setting)?;
     let keys = config.keys(&source)?;
-    Present::gateway(source, &keys)?;
-    Ok(config.peers.len())
+    let count = config.mobiles().count();
+    Present::gateway(config, source, &keys)?;
+    Ok(count)
 }
 
 /// A mobile host with its settings in the host.
@@ -214,7 +216,7 @@ pub(super) fn members(
 
 /// Returns the mobile hosts that have joined, in their order in a host, with their keys.
 fn with_keys(config: &GatewayConfig) -> impl Iterator<Item = (&config::Mobile, PublicKey)> {
-    let peers = config.peers.iter();
+    let peers = config.mobiles();
     peers.filter_map(|mobile| Some((mobile, mobile.key()?)))
 }
 
@@ -231,9 +233,9 @@ pub(super) fn memory_of_peers(
 ) -> Result<Bytes, Failure> {
     let splits = splits.map(|plan| plan.config().memory());
     let beside = MEMORY_BESIDE + splits.unwrap_or_default();
-    let peers: Vec<_> = members.iter().map(|member| member.peer.clone()).collect();
+    let peers = members.iter().map(|member| &member.peer);
     let streams = Some(config.split.streams());
-    let least = beside + hosts::memory_least(&peers, streams, config.snoop.cache.0);
+    let least = beside + hosts::memory_least(peers, streams, config.snoop.cache.0);
     // In the message it is a value that can be set.
     let mebibytes = least.get().div_ceil(1 << 20);
     match config
@@ -251,6 +253,7 @@ pub(super) fn memory_of_peers(
 }
 
 /// Changes of a gateway to the system.
+#[derive(Clone)]
 pub(super) struct Wiring {
     /// Name of the instance, if it translates addresses.
     instance: Option<String>,

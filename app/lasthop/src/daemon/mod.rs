@@ -1,9 +1,11 @@
 //! The common part of both daemons: set the system up, run the host, and undo all changes.
 
 mod bearer;
+mod differences;
 mod dns;
 mod exits;
 mod gateway;
+mod gateway_keys;
 mod lookout;
 mod mobile;
 mod names;

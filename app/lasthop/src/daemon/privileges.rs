@@ -159,9 +159,9 @@ impl Keeper {
         lock(&self.0).change(changes)
     }
 
-    /// Has the configuration read again; returns the answer of [`Reading`].
-    pub(super) fn read(&self) -> io::Result<String> {
-        lock(&self.0).read()
+    /// Has the configuration read again, with the changes of hosts since a version; returns the answer of [`Reading`].
+    pub(super) fn read(&self, since: u64) -> io::Result<String> {
+        lock(&self.0).read(since)
     }
 
     /// Has a claimed key stored.

@@ -1,31 +1,34 @@
 //! Reloading the configuration of a running daemon. The helper reads the files, since the daemon may not, and adapts
 //! the system; the daemon checks what was read, and changes the peers of its host.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use edges::diversion::{Diversion, Networks};
 use edges::undo::UndoLog;
-use hosts::{ClaimRefusal, Decline, Input, OwnKeys, Resolvers, SitePart, Told};
+use hosts::{ClaimRefusal, Input, OwnKeys, Resolvers, Told};
 use ipnet::IpNet;
 use runtime::helper::{Charge, Claimed, Reload};
 use runtime::{Changed, Ended, Exit, KeyClaim, Reloaded, Reloader};
 use serde::{Deserialize, Serialize};
-use session::{PresharedKey, PrivateKey, PublicKey};
+use session::PresharedKey;
 use units::Bytes;
 
+use super::differences::differences;
 use super::dns::Offer;
 use super::exits;
 use super::gateway::{Member, Wiring, members, memory_of_peers, unix_seconds};
+use super::gateway_keys::{PublicKeys, refuse_own_key};
 use super::privileges::Keeper;
 use super::split;
+use crate::config::entry::{Kind, Texts};
 use crate::config::gateway::GatewayConfig;
 use crate::config::mobile::MobileConfig;
 use crate::config::{ReadFiles, Source};
 use crate::failure::Failure;
 use crate::registry::{self, Client, Follower};
-use crate::state::{refresh, store_claim, store_gateway_key, store_told};
+use crate::state::{Members, store_claim, store_gateway_key, store_told};
 
 /// Sections and options that may change while a gateway runs.
 const LIVE: [&str; 2] = ["caps", "peers"];
@@ -34,53 +37,66 @@ const LIVE: [&str; 2] = ["caps", "peers"];
 #[derive(Serialize, Deserialize)]
 struct Files {
     text: String,
+    /// Those that the text names; of the files of a gateway's hosts only those that have changed.
     files: ReadFiles,
+    /// Version of the files of a gateway's hosts.
+    version: u64,
 }
 
 /// The helper's part.
 pub(super) struct Reading {
     path: PathBuf,
     link: String,
-    /// Configuration to which the system is adapted, if it is a gateway's, and the one that was read last.
-    present: Option<GatewayConfig>,
-    next: Option<GatewayConfig>,
+    /// The hosts of a gateway, as they were read last.
+    members: Option<Members>,
+    /// What the system is adapted to, and what it is to be adapted to.
+    present: Option<System>,
+    next: Option<System>,
     installed: Option<Diversion>,
     /// Inner addresses of other gateways' mobile hosts, whose packets leave here.
     exits: Vec<IpNet>,
     /// Control socket of the daemon.
     socket: PathBuf,
-    /// What reaches the registry, if the gateway has one.
+    /// What reaches the registry, if the gateway has one that is not followed yet.
     registry: Option<Arc<Client>>,
+}
+
+/// What the system of a gateway depends on.
+struct System {
+    wiring: Wiring,
+    plan: Option<split::Plan>,
+}
+
+impl System {
+    fn of(config: &GatewayConfig) -> Self {
+        let wiring = Wiring::new(config);
+        let plan = wiring.split(config);
+        Self { wiring, plan }
+    }
 }
 
 impl Reading {
     pub(super) fn new(charge: &Charge) -> Self {
         let source = Source::new(charge.configuration.clone(), charge.text.clone(), None);
+        let registry = registry::connect(&source).unwrap_or_default();
+        let members = Members::watch(source, registry.clone()).ok();
+        let present = members.as_ref().map(|members| System::of(&members.config));
         Self {
             path: charge.configuration.clone(),
             link: charge.link.clone(),
-            present: GatewayConfig::load(&source).ok(),
+            members,
+            present,
             next: None,
             installed: charge.installed.clone(),
             exits: Vec::new(),
             socket: charge.sockets.first().cloned().unwrap_or_default(),
-            registry: None,
+            registry,
         }
     }
 
-    /// Follows the registry, if the gateway has one.
-    fn follow(&mut self) -> Result<(), Failure> {
-        let source = Source::read(&self.path)?;
-        let Some(client) = registry::connect(&source)? else {
-            return Ok(());
-        };
-        self.registry = Some(Arc::clone(&client));
-        Follower::start(client, &source, self.socket.clone())
-    }
-
     /// Adapts the system to a configuration.
-    fn adapt(&self, undo: &mut UndoLog, config: &GatewayConfig) -> Result<(), Failure> {
-        let mut wiring = Wiring::new(config);
+    fn adapt(&self, undo: &mut UndoLog, system: &System) -> Result<(), Failure> {
+        let mut wiring = system.wiring.clone();
         wiring.lead_out(&self.exits);
         wiring.adapt(undo, &self.link).map_err(Failure::broken)?;
         let Some(installed) = &self.installed else {
@@ -92,7 +108,7 @@ impl Reading {
             except: Networks::default(),
             ..installed.clone()
         };
-        let plan = wiring.split(config);
+        let plan = system.plan.as_ref();
         let diversion = Diversion {
             instance: installed.instance.clone(),
             inner_link: installed.inner_link.clone(),
@@ -105,40 +121,43 @@ impl Reading {
 
 impl Reload for Reading {
     fn begin(&mut self) {
-        if self.present.is_none() {
-            return;
-        }
-        if let Err(error) = self.follow() {
+        if let (Some(client), Some(members)) = (self.registry.take(), &self.members)
+            && let Err(error) = Follower::start(client, &members.source, self.socket.clone())
+        {
             tracing::warn!("the registry is not followed: {error}");
         }
     }
 
-    fn read(&mut self) -> Result<String, String> {
-        let read = || {
-            let source = Source::read(&self.path)?;
-            if let Some(client) = &self.registry {
-                refresh(&source, Some(client));
-            }
-            let (config, files) = if self.present.is_some() {
-                let config = GatewayConfig::load(&source)?;
-                let secrets = secrets(&config, &source)?;
-                let folders = config.texts();
-                (Some(config), ReadFiles { secrets, folders })
+    fn read(&mut self, since: u64) -> Result<String, String> {
+        let mut read = || {
+            let files = if let Some(members) = &mut self.members {
+                members.renew()?;
+                let files = ReadFiles {
+                    secrets: secrets(&members.config, &members.source)?,
+                    folders: members.changes_since(since),
+                };
+                self.next = Some(System::of(&members.config));
+                Files {
+                    text: members.source.text().into(),
+                    files,
+                    version: members.version(),
+                }
             } else {
-                (None, files_of_mobile(&source)?)
+                let source = Source::read(&self.path)?;
+                Files {
+                    text: source.text().into(),
+                    files: files_of_mobile(&source)?,
+                    version: 0,
+                }
             };
-            let text = source.text().into();
-            let files = serde_json::to_string(&Files { text, files });
-            Ok((config, files.map_err(Failure::broken)?))
+            serde_json::to_string(&files).map_err(Failure::broken)
         };
-        let (config, files) = read().map_err(|error: Failure| error.to_string())?;
-        self.next = config;
-        Ok(files)
+        read().map_err(|error: Failure| error.to_string())
     }
 
     fn claim(&mut self, claim: &KeyClaim) -> Result<Claimed, String> {
-        let stored = match self.present {
-            Some(_) => store_claim(&self.path, self.registry.as_ref(), claim),
+        let stored = match &mut self.members {
+            Some(members) => store_claim(members, claim),
             None => store_gateway_key(&self.path, claim).map(|()| Claimed::Stored),
         };
         stored.map_err(|error| error.to_string())
@@ -148,7 +167,7 @@ impl Reload for Reading {
         let Some(present) = &self.present else {
             return Changed::default();
         };
-        let terms = exits::Terms::of(&self.link, &Wiring::new(present));
+        let terms = exits::Terms::of(&self.link, &present.wiring);
         let check = |network| {
             let terms = terms.as_ref().map_err(ToString::to_string)?;
             terms.check(network).map_err(|error| error.to_string())
@@ -223,7 +242,7 @@ fn files_of_mobile(source: &Source) -> Result<ReadFiles, Failure> {
 /// Returns the keys and shared secrets that a gateway's configuration names, by their paths.
 fn secrets(config: &GatewayConfig, source: &Source) -> Result<BTreeMap<PathBuf, String>, Failure> {
     let mut secrets = BTreeMap::new();
-    let peers = config.peers.iter();
+    let peers = config.mobiles();
     let gateways = config.gateways.iter();
     let gateways = gateways.filter_map(|gateway| gateway.preshared_key_file.as_ref());
     for path in peers
@@ -245,7 +264,10 @@ pub(super) struct Present {
 
 /// What a gateway has now, and what it had at its start.
 struct Gateway {
+    /// The configuration that was read last, also if it is not in force.
     config: GatewayConfig,
+    /// Version of the files of its hosts; 0 is that of the start.
+    version: u64,
     members: Vec<Member>,
     own_keys: PublicKeys,
     memory: Bytes,
@@ -254,24 +276,6 @@ struct Gateway {
     /// Versions of the inner addresses, and of those whose connections are split, if any are.
     versions: (bool, bool),
     split_versions: Option<(bool, bool)>,
-}
-
-/// Public keys of a gateway: the present one, the former one while that is accepted, and one that has ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct PublicKeys {
-    present: PublicKey,
-    former: Option<PublicKey>,
-    ended: Option<PublicKey>,
-}
-
-impl PublicKeys {
-    fn of(keys: &OwnKeys) -> Self {
-        Self {
-            present: keys.key.public_key(),
-            former: keys.former.as_ref().map(PrivateKey::public_key),
-            ended: keys.ended.as_ref().map(PrivateKey::public_key),
-        }
-    }
 }
 
 impl Present {
@@ -284,8 +288,11 @@ impl Present {
     }
 
     /// Returns the configuration of a gateway with these keys.
-    pub(super) fn gateway(source: Source, keys: &OwnKeys) -> Result<Self, Failure> {
-        let config = GatewayConfig::load(&source)?;
+    pub(super) fn gateway(
+        config: GatewayConfig,
+        source: Source,
+        keys: &OwnKeys,
+    ) -> Result<Self, Failure> {
         let own_keys = PublicKeys::of(keys);
         refuse_own_key(&config, own_keys, &source)?;
         let resolvers = Offer::of(&config).resolvers;
@@ -300,6 +307,7 @@ impl Present {
             split_versions: plan.map(|plan| plan.diversion().versions()),
             members,
             config,
+            version: 0,
         };
         Ok(Self {
             source,
@@ -334,14 +342,19 @@ impl Present {
 
     /// Takes the configuration as it is now; changes nothing if that is not possible.
     fn reload(&mut self, keeper: &Keeper) -> Result<Reloaded, Failure> {
-        let files = keeper.read().map_err(Failure::setting)?;
-        let files: Files = serde_json::from_str(&files).map_err(Failure::broken)?;
+        let version = self.gateway.as_ref().map_or(0, |gateway| gateway.version);
+        let files = keeper.read(version).map_err(Failure::setting)?;
+        let mut files: Files = serde_json::from_str(&files).map_err(Failure::broken)?;
         let path = self.source.path().into();
+        let changes = std::mem::take(&mut files.files.folders);
         let source = Source::new(path, files.text, Some(files.files));
         check_fixed(&self.source, &source)?;
         let reloaded = match &mut self.gateway {
             None => reload_mobile(&source)?,
-            Some(gateway) => gateway.reload(keeper, &source)?,
+            Some(gateway) => {
+                gateway.renew(&source, changes, files.version)?;
+                gateway.reload(keeper, &source)?
+            }
         };
         self.source = source;
         Ok(reloaded)
@@ -390,21 +403,41 @@ fn store(keeper: &Keeper, claim: &KeyClaim) -> Option<Input> {
 }
 
 impl Gateway {
+    /// Takes the configuration in `source` with the changes of files since its version.
+    fn renew(
+        &mut self,
+        source: &Source,
+        mut changes: BTreeMap<Kind, Texts>,
+        version: u64,
+    ) -> Result<(), Failure> {
+        if self.version == 0 {
+            // All files were sent.
+            for (kind, texts) in &mut changes {
+                texts.gone = self.config.files(*kind).map(PathBuf::from).collect();
+                texts.gone.retain(|name| !texts.hosts.contains_key(name));
+            }
+        }
+        self.config.renew(source, &changes)?;
+        self.version = version;
+        Ok(())
+    }
+
+    /// Has the host and the system take what was read last.
     fn reload(&mut self, keeper: &Keeper, source: &Source) -> Result<Reloaded, Failure> {
-        let config = GatewayConfig::load(source)?;
-        let members = members(&config, source, &self.resolvers)?;
-        let wiring = Wiring::new(&config);
-        let plan = wiring.split(&config);
+        let config = &self.config;
+        let members = members(config, source, &self.resolvers)?;
+        let wiring = Wiring::new(config);
+        let plan = wiring.split(config);
         // Without a place for a former key the keys stay.
         let keys = config.former_key_file().map(|_| config.keys(source));
         let keys = keys.transpose()?;
         let own_keys = keys.as_ref().map_or(self.own_keys, PublicKeys::of);
-        refuse_own_key(&config, own_keys, source)?;
+        refuse_own_key(config, own_keys, source)?;
         self.check(&wiring, plan.as_ref(), source)?;
-        let memory = memory_of_peers(&members, &config, plan.as_ref())?;
+        let memory = memory_of_peers(&members, config, plan.as_ref())?;
         keeper.apply().map_err(Failure::broken)?;
         let former = config.former_keys(unix_seconds()).into_iter().collect();
-        let (mut inputs, report) = self.differences(&members, &former);
+        let (mut inputs, report) = differences(&self.members, &members, &former);
         if memory != self.memory {
             // For a moment the memory suffices for both, so that the order of the changes does not matter.
             inputs.insert(0, Input::Memory(self.memory + memory));
@@ -414,7 +447,7 @@ impl Gateway {
             inputs.insert(0, Input::Keys(Box::new(keys)));
             self.own_keys = own_keys;
         }
-        (self.config, self.members, self.memory) = (config, members, memory);
+        (self.members, self.memory) = (members, memory);
         let destinations = plan.and_then(|plan| plan.destinations);
         Ok(Reloaded {
             inputs,
@@ -450,68 +483,6 @@ impl Gateway {
             Some(_) | None => return Ok(()),
         };
         Err(source.wrong(None, what))
-    }
-
-    /// Returns the inputs that lead to these mobile hosts, and a report of them.
-    fn differences(
-        &self,
-        members: &[Member],
-        former: &BTreeMap<PublicKey, Decline>,
-    ) -> (Vec<Input>, String) {
-        let by_key = |members: &[Member]| -> BTreeMap<PublicKey, Member> {
-            let members = members.iter().cloned();
-            members.map(|member| (member.peer.public, member)).collect()
-        };
-        let (present, next) = (by_key(&self.members), by_key(members));
-        let gone: Vec<_> = present
-            .iter()
-            .filter(|(key, _)| !next.contains_key(key))
-            .collect();
-        let names: BTreeSet<_> = next.values().map(|member| &member.peer.name).collect();
-        let revoke = |key: &PublicKey, member: &Member| {
-            // A gateway whose next key was stored, and that was removed since, has none in its place.
-            let is_gateway = member.peer.membership.site == SitePart::Gateway;
-            let is_gone = is_gateway && !names.contains(&member.peer.name);
-            let reason = former.get(key).copied().filter(|_| !is_gone);
-            Input::Revoke(*key, reason.unwrap_or(Decline::Revoked))
-        };
-        let mut inputs: Vec<_> = gone
-            .iter()
-            .map(|(key, member)| revoke(key, member))
-            .collect();
-        let (mut added, mut changed) = (0, 0);
-        for member in members {
-            match present.get(&member.peer.public) {
-                Some(known) if known == member => continue,
-                Some(_) => changed += 1,
-                None => added += 1,
-            }
-            inputs.push(Input::Admit {
-                peer: Box::new(member.peer.clone()),
-                scope: member.scope,
-            });
-        }
-        let revoked = gone.len();
-        let report = format!("{added} peers added, {changed} changed, {revoked} revoked");
-        (inputs, report)
-    }
-}
-
-/// Refuses a mobile host with the gateway's key.
-fn refuse_own_key(
-    config: &GatewayConfig,
-    own_keys: PublicKeys,
-    source: &Source,
-) -> Result<(), Failure> {
-    let mut peers = config.peers.iter();
-    let own = [Some(own_keys.present), own_keys.former, own_keys.ended];
-    match peers.find(|mobile| mobile.key().is_some() && own.contains(&mobile.key())) {
-        None => Ok(()),
-        Some(mobile) => {
-            let what = "this is the gateway's own key; give the mobile host's";
-            let place = mobile.place_of_key();
-            Err(mobile.source(source).wrong(place, what))
-        }
     }
 }
 

@@ -320,6 +320,9 @@ impl Mirror {
 
 impl Registry for Mirror {
     fn refresh(&mut self) -> Result<Vec<Failure>, Failure> {
+        // Others may have changed them.
+        self.source = Source::read(self.source.path())?;
+        self.copied = Copied::read(&self.folders);
         let before = self.copied.clone();
         let mut listing = self.client.list(self.copied.revision)?;
         if listing.origin != self.copied.origin || listing.revision < self.copied.revision {

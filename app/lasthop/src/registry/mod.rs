@@ -64,16 +64,12 @@ pub(crate) enum Change {
     },
 }
 
-/// Returns the registry of the gateway with this configuration; `client` reaches it, or a new one does.
+/// Returns the registry of the gateway with this configuration, which `client` reaches if it is no folder.
 pub(crate) fn open(
     source: &Source,
-    client: Option<&Arc<Client>>,
+    client: Option<Arc<Client>>,
 ) -> Result<Box<dyn Registry>, Failure> {
     let folders = Folders::of(source)?;
-    let client = match client {
-        Some(client) => Some(Arc::clone(client)),
-        None => connect(source)?,
-    };
     Ok(match client {
         Some(client) => Box::new(Mirror::open(client, source.clone(), folders)?),
         None => Box::new(folders),

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::thread;
 
-use super::{Change, open};
+use super::{Change, connect, open};
 use crate::config::Source;
 use crate::config::entry::Kind;
 use crate::config::gateway::GatewayConfig;
@@ -53,7 +53,7 @@ fn errors(status: &'static str, body: &'static str) -> [String; 2] {
     let folder = tempfile::tempdir().unwrap();
     let path = configured(folder.path(), &[server(status, body)], "");
     let source = Source::read(&path).unwrap();
-    let mut registry = open(&source, None).unwrap();
+    let mut registry = open(&source, connect(&source).unwrap()).unwrap();
     let refreshed = registry.refresh().unwrap_err();
     let (kind, name, text) = (Kind::Mobile, "cam1".into(), HOST.into());
     let changed = registry.commit(&Change::Put { kind, name, text });

@@ -90,6 +90,10 @@ impl FormerKeys {
         keys: impl IntoIterator<Item = PublicKey>,
         reason: Decline,
     ) -> Result<(), Failure> {
+        let mut keys = keys.into_iter().peekable();
+        if keys.peek().is_none() {
+            return Ok(());
+        }
         let since = unix_seconds();
         let mut all = self.keys(since);
         for key in keys {

@@ -1,6 +1,6 @@
 //! The hosts that a gateway knows and that have files of their own: its mobile hosts, and other gateways of its site.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use runtime::helper::Claimed;
 use session::PublicKey;
 
 use super::files::{create_folder, lock, try_lock};
-use crate::config::entry::{Entry, Kind};
+use super::seen::SeenFiles;
+use crate::config::entry::{Entry, Kind, Texts};
 use crate::config::gateway::{GatewayConfig, Mobile};
-use crate::config::registry::RegistryConfig;
 use crate::config::values::Name;
 use crate::config::{ReadFiles, Source};
 use crate::daemon::unix_seconds;
@@ -34,8 +34,12 @@ pub(crate) struct Members {
     registry: Box<dyn Registry>,
     /// What is wrong with the hosts of the registry that this gateway does not take; or why nothing can be changed.
     refreshed: Result<Vec<Failure>, Failure>,
+    /// The files, if they are looked at again.
+    seen: SeenFiles,
+    /// Number of the first addresses of each subnet that were taken, and stay so while this exists.
+    taken: BTreeMap<IpNet, usize>,
     /// Held while this exists, so that nobody else changes the folders.
-    _lock: File,
+    _lock: Option<File>,
 }
 
 /// A host that is invited.
@@ -51,30 +55,108 @@ pub(crate) struct Invitee<'a> {
 impl Members {
     /// Reads the configuration of a gateway, after other changes of its folders are complete.
     pub(crate) fn load(path: &Path) -> Result<Self, Failure> {
-        Self::load_by(path, None)
+        let source = Source::read(path)?;
+        let lock = Self::lock(&source)?;
+        let client = registry::connect(&source)?;
+        let mut registry = registry::open(&source, client)?;
+        let refreshed = registry.refresh();
+        Ok(Self {
+            config: GatewayConfig::load(&source)?,
+            source,
+            registry,
+            refreshed,
+            seen: SeenFiles::default(),
+            taken: BTreeMap::new(),
+            _lock: Some(lock),
+        })
     }
 
-    /// Reads it, and reaches the registry by a client if there is one.
-    fn load_by(path: &Path, client: Option<&Arc<Client>>) -> Result<Self, Failure> {
-        let source = Source::read(path)?;
-        let folders = GatewayConfig::folders_in(&source)?;
+    /// Reads the files that the configuration of a gateway names, to look again later at those that change; `client`
+    /// reaches its registry, if it has one.
+    pub(crate) fn watch(source: Source, client: Option<Arc<Client>>) -> Result<Self, Failure> {
+        let mut seen = SeenFiles::default();
+        let look = seen.look(&source, unix_seconds())?;
+        let files = ReadFiles {
+            folders: look.changes.clone(),
+            ..ReadFiles::default()
+        };
+        let (path, main) = (source.path().into(), source.text().into());
+        let config = GatewayConfig::load(&Source::new(path, main, Some(files)))?;
+        seen.note(look);
+        Ok(Self {
+            config,
+            registry: registry::open(&source, client)?,
+            refreshed: Ok(Vec::new()),
+            source,
+            seen,
+            taken: BTreeMap::new(),
+            _lock: None,
+        })
+    }
+
+    /// Reads again what has changed since, in the registry too. While somebody else changes the folders they are up to
+    /// date with that, and a reload that this one requests must not wait for him.
+    pub(crate) fn renew(&mut self) -> Result<(), Failure> {
+        let folders = GatewayConfig::folders_in(&self.source)?;
+        let first = folders.values().next().filter(|folder| folder.exists());
+        let lock = first.map(|folder| try_lock(&folder.join(LOCK)));
+        if let Some(_lock) = lock.transpose()?.flatten() {
+            self.refresh();
+        }
+        self.look()
+    }
+
+    /// Brings the folders, which nobody else changes meanwhile, up to date with the registry; tells the log what is wrong
+    /// with that.
+    fn refresh(&mut self) {
+        self.refreshed = self.registry.refresh();
+        log(&self.refreshed);
+    }
+
+    /// Reads again the files that have changed since.
+    fn look(&mut self) -> Result<(), Failure> {
+        let source = Source::read(self.source.path())?;
+        let look = self.seen.look(&source, unix_seconds())?;
+        self.config.renew(&source, &look.changes)?;
+        self.seen.note(look);
+        self.source = source;
+        Ok(())
+    }
+
+    /// Returns the version of the files, which is new after each change.
+    pub(crate) fn version(&self) -> u64 {
+        self.seen.version()
+    }
+
+    /// Returns the changes of the files since a version; since the first one, 0, those of all.
+    pub(crate) fn changes_since(&mut self, version: u64) -> BTreeMap<Kind, Texts> {
+        let mut changes = |kind| {
+            let (names, gone) = self.seen.since(version, kind);
+            let text = |name: PathBuf| {
+                let text = self.config.text_in(kind, &name)?.to_owned();
+                Some((name, text))
+            };
+            let texts = Texts {
+                hosts: names.into_iter().filter_map(text).collect(),
+                gone,
+                former: self.config.former_of(kind).text().into(),
+            };
+            (kind, texts)
+        };
+        Kind::ALL.map(&mut changes).into()
+    }
+
+    /// Waits until nobody else changes the folders of a configuration, which exist then; nobody does until the file is
+    /// dropped.
+    fn lock(source: &Source) -> Result<File, Failure> {
+        let folders = GatewayConfig::folders_in(source)?;
         let Some(first) = folders.values().next() else {
-            return Err(Self::no_folder(&source, Kind::Mobile));
+            return Err(Self::no_folder(source, Kind::Mobile));
         };
         folders
             .values()
             .try_for_each(|folder| create_folder(folder))?;
-        let lock = lock(&first.join(LOCK))?;
-        let mut registry = registry::open(&source, client)?;
-        let refreshed = registry.refresh();
-        let config = GatewayConfig::load(&source)?;
-        Ok(Self {
-            config,
-            source,
-            registry,
-            refreshed,
-            _lock: lock,
-        })
+        lock(&first.join(LOCK))
     }
 
     /// Returns the error of a configuration without a folder for hosts of this kind.
@@ -100,7 +182,7 @@ impl Members {
 
     /// Returns the host of this name.
     pub(crate) fn find(&self, name: &str) -> Option<Entry<'_>> {
-        self.config.entries().find(|entry| entry.name == name)
+        self.config.entry_named(name)
     }
 
     /// Returns the host of this name and its file, if it has one of its own.
@@ -213,7 +295,7 @@ impl Members {
         self.config.tun.own().chain(networks).collect()
     }
 
-    fn new_mobile(&self) -> Result<toml::Table, Failure> {
+    fn new_mobile(&mut self) -> Result<toml::Table, Failure> {
         let mut table = toml::Table::new();
         let addresses = self.free_addresses()?;
         let addresses = addresses.iter().map(|address| address.to_string().into());
@@ -222,45 +304,46 @@ impl Members {
     }
 
     /// Returns a free address of each inner subnet of the gateway.
-    fn free_addresses(&self) -> Result<Vec<IpAddr>, Failure> {
+    fn free_addresses(&mut self) -> Result<Vec<IpAddr>, Failure> {
         let own: Vec<_> = self.config.tun.own().collect();
-        let mut taken: BTreeSet<IpAddr> = own.iter().map(IpNet::addr).collect();
-        let networks = self.config.peers.iter().flat_map(Mobile::networks);
-        let (hosts, wider): (Vec<_>, Vec<_>) =
-            networks.partition(|network| network.prefix_len() == network.max_prefix_len());
-        taken.extend(hosts.iter().map(IpNet::addr));
-        let free = |subnet: &IpNet| {
-            let is_free = |address: &IpAddr| {
-                !taken.contains(address) && !wider.iter().any(|network| network.contains(address))
-            };
-            let mut hosts = subnet.hosts().take(TRIES as usize).skip(1);
-            hosts.find(is_free).ok_or_else(|| {
+        let is_taken = |address: &IpAddr| {
+            own.iter().any(|own| own.addr() == *address) || self.config.has_address(*address)
+        };
+        let mut free = Vec::new();
+        for subnet in &own {
+            // The first one is the network's.
+            let first = self.taken.entry(*subnet).or_insert(1);
+            let hosts = subnet.hosts().take(TRIES as usize).skip(*first);
+            let mut hosts = hosts.inspect(|_| *first += 1);
+            let Some(address) = hosts.find(|address| !is_taken(address)) else {
                 let what = format!(
                     "the subnet {subnet} has no free address; revoke a mobile host, or widen the subnet"
                 );
-                self.source.wrong(Some(self.config.tun.addresses.span()), what)
-            })
-        };
-        own.iter().map(free).collect()
+                let place = self.config.tun.addresses.span();
+                return Err(self.source.wrong(Some(place), what));
+            };
+            // It may remain free.
+            *first -= 1;
+            free.push(address);
+        }
+        Ok(free)
     }
 
     /// Writes the file of a host, unless the configuration would not be valid with it.
     fn write(&mut self, kind: Kind, name: &str, table: &toml::Table) -> Result<(), Failure> {
         let table = toml::to_string(table).map_err(Failure::broken)?;
         let text = format!("{}{table}", head(kind));
-        let mut folders = self.config.texts();
-        let texts = folders.entry(kind).or_default();
-        texts.hosts.insert(file_of(name), text.clone());
-        let files = ReadFiles {
-            folders,
-            ..ReadFiles::default()
+        let hosts = [(file_of(name), text.clone())].into();
+        let changed = Texts {
+            hosts,
+            gone: BTreeSet::new(),
+            former: self.config.former_of(kind).text().into(),
         };
-        let (path, main) = (self.source.path().into(), self.source.text().into());
-        let next = GatewayConfig::load(&Source::new(path, main, Some(files)))?;
+        self.config.renew(&self.source, &[(kind, changed)].into())?;
+        // Also if it cannot be written.
+        self.seen.doubt(kind, file_of(name).into());
         let name = name.into();
-        self.change(&Change::Put { kind, name, text })?;
-        self.config = next;
-        Ok(())
+        self.change(&Change::Put { kind, name, text })
     }
 
     /// Makes a change in the registry and in the folders.
@@ -271,10 +354,7 @@ impl Members {
 
     /// Returns what is wrong with the registry, for the user.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        match &self.refreshed {
-            Ok(refused) => refused.iter().map(Failure::to_string).collect(),
-            Err(away) => vec![format!("{away}; this is the gateway's copy of the list")],
-        }
+        warnings(&self.refreshed)
     }
 
     /// Notes keys that count no more: their owners are told so.
@@ -328,7 +408,7 @@ impl Members {
             let home = mobile.home.as_ref();
             entry.kind == Kind::Gateway && home.is_some_and(|home| home.get_ref().0 == entry.name)
         };
-        let mut guests = self.config.peers.iter();
+        let mut guests = self.config.mobiles();
         match guests.find(is_home) {
             None => Ok(()),
             Some(guest) => {
@@ -342,30 +422,30 @@ impl Members {
     }
 }
 
-/// Brings the folders of the gateway with this configuration up to date with its registry, if it has one, and tells the
-/// log what is wrong with that.
-pub(crate) fn refresh(source: &Source, client: Option<&Arc<Client>>) {
-    match try_refresh(source, client) {
-        Ok(refused) => refused.iter().for_each(|error| tracing::warn!("{error}")),
-        Err(error) => tracing::warn!("{error}; the gateway goes on with its copy of the list"),
+/// Brings the folders of a gateway that starts up to date with its registry, if it has one; if that does not answer, they
+/// stay as they are.
+///
+/// # Errors
+/// The registry of the configuration in `source` is wrong.
+pub(crate) fn refresh(source: &Source) -> Result<(), Failure> {
+    if let Some(client) = registry::connect(source)? {
+        let _lock = Members::lock(source)?;
+        log(&registry::open(source, Some(client))?.refresh());
+    }
+    Ok(())
+}
+
+/// Returns what is wrong with a registry after a refresh, for the user.
+fn warnings(refreshed: &Result<Vec<Failure>, Failure>) -> Vec<String> {
+    match refreshed {
+        Ok(refused) => refused.iter().map(Failure::to_string).collect(),
+        Err(away) => vec![format!("{away}; the list here is the gateway's copy of it")],
     }
 }
 
-/// Brings them up to date, unless somebody changes them: they are then, and the reload that this one requests must not
-/// wait for him.
-fn try_refresh(source: &Source, client: Option<&Arc<Client>>) -> Result<Vec<Failure>, Failure> {
-    if client.is_none() && RegistryConfig::of(source)?.is_none() {
-        return Ok(Vec::new());
-    }
-    let mut registry = registry::open(source, client)?;
-    let folders = GatewayConfig::folders_in(source)?;
-    let Some(first) = folders.values().next() else {
-        return Ok(Vec::new());
-    };
-    create_folder(first)?;
-    match try_lock(&first.join(LOCK))? {
-        Some(_lock) => registry.refresh(),
-        None => Ok(Vec::new()),
+fn log(refreshed: &Result<Vec<Failure>, Failure>) {
+    for warning in warnings(refreshed) {
+        tracing::warn!("{warning}");
     }
 }
 
@@ -391,31 +471,25 @@ pub(super) fn another_key(gateway: &str, path: &Path, claim: &KeyClaim) -> Failu
 }
 
 /// Stores the key that an invited host claims, or a mobile host or another gateway one in place of its own, in the
-/// configuration of a gateway at `path`, whose registry `client` reaches.
-pub(crate) fn store_claim(
-    path: &Path,
-    client: Option<&Arc<Client>>,
-    claim: &KeyClaim,
-) -> Result<Claimed, Failure> {
-    let mut members = Members::load_by(path, client)?;
-    let its_invitation = |entry: &Entry<'_>| {
-        let invited = entry.invitation;
-        invited.filter(|invited| invited.public_key.0 == claim.of)
-    };
-    let may_claim =
-        |entry: &Entry<'_>| entry.key == Some(claim.of) || its_invitation(entry).is_some();
-    let Some(entry) = members.config.entries().find(may_claim) else {
+/// configuration of a gateway.
+pub(crate) fn store_claim(members: &mut Members, claim: &KeyClaim) -> Result<Claimed, Failure> {
+    let path = members.source.path().to_path_buf();
+    let _lock = Members::lock(&Source::read(&path)?)?;
+    members.refresh();
+    members.look()?;
+    let Some(entry) = members.config.entry_with(&claim.of) else {
         let what =
             "no host has this key any more: another has joined with the line, or it was revoked";
         return Err(Failure::setting(what));
     };
-    let invitation = its_invitation(&entry);
+    let invitation = entry.invitation;
+    let invitation = invitation.filter(|invited| invited.public_key.0 == claim.of);
     if invitation.is_some_and(|invited| invited.expires <= unix_seconds()) {
         return Ok(Claimed::Expired);
     }
     let (kind, name) = (entry.kind, entry.name.to_owned());
     if kind == Kind::Gateway && entry.file.is_none() {
-        return Err(another_key(&name, path, claim));
+        return Err(another_key(&name, &path, claim));
     }
     let mut table: toml::Table = entry.file.unwrap_or(&members.source).parse()?;
     let former: Vec<_> = entry.key.into_iter().chain([claim.of]).collect();

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use super::{Invitee, Members, store_claim};
 use crate::config::entry::Kind;
+use crate::config::{PARSED, Source};
 use crate::daemon::unix_seconds;
 
 const WEST: &str = "203.0.113.2:51830";
@@ -42,6 +43,10 @@ impl Gateway {
         Members::load(&self.path()).unwrap()
     }
 
+    fn watch(&self) -> Members {
+        Members::watch(Source::read(&self.path()).unwrap(), None).unwrap()
+    }
+
     /// Invites a host with the key of this number for the invitation; returns an error in words.
     fn invite(&self, kind: Kind, name: &str, number: u8) -> Result<String, String> {
         let invitee = Invitee {
@@ -69,7 +74,7 @@ impl Gateway {
             of: key(of),
             key: key(key_number),
         };
-        store_claim(&self.path(), None, &claim).map_err(|error| error.to_string())
+        store_claim(&mut self.watch(), &claim).map_err(|error| error.to_string())
     }
 
     fn former(&self) -> Vec<(PublicKey, Decline)> {
@@ -231,4 +236,103 @@ fn a_configuration_without_a_folder_gets_the_remedy() {
     }
     let refused = Members::load(&Gateway::new("").path());
     assert!(refused.is_err_and(|error| error.to_string().contains("peers_folder")));
+}
+
+/// A gateway may have ten thousand.
+#[test]
+fn other_hosts_are_not_parsed_again() {
+    let parsed = |hosts: u8| {
+        let gateway = Gateway::usual();
+        for number in 1..=hosts {
+            gateway
+                .invite(Kind::Mobile, &format!("m{number}"), number)
+                .unwrap();
+        }
+        let mut counts = Vec::new();
+        let mut count = |act: &mut dyn FnMut()| {
+            let before = PARSED.get();
+            act();
+            counts.push(PARSED.get() - before);
+        };
+        let mut watched = gateway.watch();
+        let mut members = gateway.load();
+        let mut invite = |name, number| {
+            let invitee = Invitee {
+                kind: Kind::Mobile,
+                name,
+                key: key(number),
+                expires: unix_seconds() + 60,
+            };
+            members.invite(invitee, &toml::Table::new()).unwrap();
+        };
+        count(&mut || invite("another", 200));
+        count(&mut || invite("one_more", 201));
+        drop(members);
+        let claim = KeyClaim {
+            of: key(200),
+            key: key(202),
+        };
+        count(&mut || assert_eq!(store_claim(&mut watched, &claim).unwrap(), Claimed::Stored));
+        count(&mut || watched.renew().unwrap());
+        count(&mut || drop(gateway.load()));
+        counts
+    };
+    let (few, many) = (parsed(2), parsed(20));
+    assert_eq!(few[..4], many[..4]);
+    assert_eq!(few[4] + 18, many[4]);
+}
+
+#[test]
+fn a_claim_takes_what_others_have_changed_since() {
+    let gateway = Gateway::usual();
+    let mut watched = gateway.watch();
+    let claim = |watched: &mut Members, of, number| {
+        let claim = KeyClaim {
+            of: key(of),
+            key: key(number),
+        };
+        store_claim(watched, &claim).map_err(|error| error.to_string())
+    };
+    gateway.invite(Kind::Mobile, "tablet", 1).unwrap();
+    gateway.invite(Kind::Mobile, "camera", 2).unwrap();
+    assert_eq!(claim(&mut watched, 1, 3), Ok(Claimed::Stored));
+    gateway.load().revoke("camera").unwrap();
+    let refused = claim(&mut watched, 2, 4).unwrap_err();
+    assert!(refused.contains("no host has this key"), "{refused}");
+    gateway.load().rename("tablet", "phone").unwrap();
+    assert_eq!(claim(&mut watched, 3, 5), Ok(Claimed::Stored));
+    assert_eq!(
+        watched.find("phone").and_then(|phone| phone.key),
+        Some(key(5))
+    );
+    assert!(watched.find("tablet").is_none());
+    fs::write(gateway.folder.path().join("peers/camera.toml"), "no TOML").unwrap();
+    let refused = claim(&mut watched, 5, 6).unwrap_err();
+    assert!(refused.contains("peers/camera.toml:1:"), "{refused}");
+    fs::remove_file(gateway.folder.path().join("peers/camera.toml")).unwrap();
+    assert_eq!(claim(&mut watched, 5, 6), Ok(Claimed::Stored));
+}
+
+#[test]
+fn a_daemon_is_sent_what_has_changed_since_its_version() {
+    let gateway = Gateway::usual();
+    gateway.invite(Kind::Mobile, "tablet", 1).unwrap();
+    gateway.invite(Kind::Mobile, "camera", 2).unwrap();
+    let mut watched = gateway.watch();
+    let all = watched.changes_since(0).remove(&Kind::Mobile).unwrap();
+    assert_eq!((all.hosts.len(), all.gone.len()), (2, 0));
+    let version = watched.version();
+    gateway.load().revoke("camera").unwrap();
+    watched.renew().unwrap();
+    let changed = watched.changes_since(version).remove(&Kind::Mobile);
+    let changed = changed.unwrap();
+    assert_eq!(changed.gone, ["camera.toml".into()].into());
+    assert!(changed.former.contains("revoked"), "{}", changed.former);
+    // Until it has taken that, it gets it again; then no more.
+    let again = watched.changes_since(version).remove(&Kind::Mobile);
+    assert_eq!(again.unwrap().gone.len(), 1);
+    let version = watched.version();
+    let last = watched.changes_since(version).remove(&Kind::Mobile);
+    let last = last.unwrap();
+    assert_eq!((last.hosts.len(), last.gone.len()), (0, 0));
 }

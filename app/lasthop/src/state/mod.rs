@@ -7,6 +7,7 @@ mod former;
 mod members;
 #[cfg(test)]
 mod members_tests;
+mod seen;
 mod successor;
 mod told;
 

@@ -99,7 +99,7 @@ pub(crate) fn up(arguments: &UpArguments) -> Result<(), Failure> {
         endpoints: &places,
         table: &toml::Table::new(),
     };
-    let is_new = members.config.peers.is_empty() && entrant.is_none();
+    let is_new = members.config.mobiles().next().is_none() && entrant.is_none();
     let line = is_new.then(|| invite::make(&mut members, &arguments.mobile, &settings));
     let line = line.transpose()?;
     let tls_port = members.config.hop.tls_port();

@@ -125,7 +125,7 @@ fn a_gateway_keeps_its_list_in_etcd() {
     );
     let listed = east.site.run("gateway", &["peers"]);
     assert!(
-        listed.stderr.contains("copy of the list"),
+        listed.stderr.contains("the gateway's copy"),
         "{}",
         listed.stderr
     );
