@@ -5,6 +5,7 @@ use machine::{Deadlines, Machine, earlier};
 use units::Instant;
 
 use crate::host::round::Round;
+use crate::peer::Peer;
 use crate::peers::Peers;
 use crate::site::Drain;
 
@@ -46,12 +47,13 @@ impl PeerDeadlines {
         earlier(self.site.first(), self.drain.due())
     }
 
-    /// Records the deadlines of a peer that is not busy.
-    pub(crate) fn note(&mut self, index: usize, association: &Association) {
-        self.acts.set(index, association.poll_timeout());
-        let acknowledges = association.acknowledges_from();
+    /// Records the deadlines of a peer that is not busy any more.
+    fn note(&mut self, index: usize, peer: &Peer) {
+        self.acts.set(index, peer.due(Machine::poll_timeout));
+        let acknowledges = peer.due(Association::acknowledges_from);
         self.acknowledges.set(index, acknowledges);
-        self.wants.set(index, association.grant_wanted_from());
+        let wants = peer.due(Association::grant_wanted_from);
+        self.wants.set(index, wants);
     }
 
     /// Marks a peer as busy. Every change of an association must be followed by this call.
@@ -64,7 +66,7 @@ impl PeerDeadlines {
         }
         if self.busy.len() == BUSY {
             let quiet = self.busy.remove(0);
-            self.note(quiet, &peers[quiet].association);
+            self.note(quiet, &peers[quiet]);
         }
         self.busy.push(index);
     }
@@ -91,10 +93,10 @@ impl PeerDeadlines {
     pub(crate) fn acts_at(&self, peers: &Peers) -> Option<Instant> {
         let busy = self.of_busy(peers, Machine::poll_timeout);
         let first = earlier(self.acts.first(), busy.min());
-        let all = || peers.iter().map(|(_, peer)| &peer.association);
+        let due = |(_, peer): (usize, &Peer)| peer.due(Machine::poll_timeout);
         debug_assert_eq!(
             first,
-            all().filter_map(Machine::poll_timeout).min(),
+            peers.iter().filter_map(due).min(),
             "an association was changed and not touched"
         );
         first
@@ -120,7 +122,7 @@ impl PeerDeadlines {
     /// Adds the peers whose associations act now to `acting`, in their order.
     pub(crate) fn acting(&self, now: Instant, peers: &Peers, acting: &mut Vec<usize>) {
         let acts = |index: &usize| {
-            let due = peers[*index].association.poll_timeout();
+            let due = peers[*index].due(Machine::poll_timeout);
             due.is_some_and(|due| due <= now)
         };
         let busy = self.busy.iter().copied().filter(acts);
@@ -140,6 +142,6 @@ impl PeerDeadlines {
         deadline: impl Fn(&Association) -> Option<Instant>,
     ) -> impl Iterator<Item = Instant> {
         let busy = self.busy.iter();
-        busy.filter_map(move |index| deadline(&peers[*index].association))
+        busy.filter_map(move |index| peers[*index].due(&deadline))
     }
 }

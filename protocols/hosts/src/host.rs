@@ -32,7 +32,7 @@ mod ways;
 
 use std::cell::Cell;
 
-use association::LinkEvent;
+use association::{Association, LinkEvent};
 use machine::Machine;
 use planted::Bug;
 use redirector::Chunks;
@@ -211,12 +211,19 @@ impl Host {
             return;
         };
         let peer = &mut self.peers[index];
-        let wanted = peer.association.memory_wanted(more);
+        let Some(association) = &mut peer.association else {
+            return;
+        };
+        let wanted = association.memory_wanted(more);
         let most = peer.settings.caps.memory.max(Caps::MEMORY_LEAST);
         if let Some(lease) = leases.renew(index, wanted, most) {
-            let input = association::Input::Memory(lease);
-            peer.association.handle_input(now, input);
+            association.handle_input(now, association::Input::Memory(lease));
         }
+    }
+
+    /// Returns the association with a peer, which begins now if there is none.
+    pub(crate) fn associated(&mut self, now: Instant, index: usize) -> &mut Association {
+        self.peers[index].associated(now, &self.bearer)
     }
 
     pub(crate) fn announce(&mut self, index: usize, kind: EventKind) {
@@ -232,10 +239,12 @@ impl Host {
         if let Some(sharing) = &mut self.sharing {
             sharing.changed.push(index);
         }
-        while let Some(output) = self.peers[index].association.poll_output() {
+        while let Some(association) = &mut self.peers[index].association
+            && let Some(output) = association.poll_output()
+        {
             match output {
                 association::Output::Frame { frame, ecn } => {
-                    sent += self.peers[index].association.on_wire(&frame);
+                    sent += association.on_wire(&frame);
                     self.send(now, index, frame, ecn);
                 }
                 association::Output::Packet(packet) => self.release(now, index, packet),

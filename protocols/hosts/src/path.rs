@@ -12,8 +12,9 @@ use crate::peer::around;
 
 impl Host {
     fn tell_path(&mut self, now: Instant, index: usize, news: PathNews) {
-        if let Some(peer) = self.peers.get_mut(index) {
-            peer.association.handle_input(now, Associated::Path(news));
+        let peer = self.peers.get_mut(index);
+        if let Some(association) = peer.and_then(|peer| peer.association.as_mut()) {
+            association.handle_input(now, Associated::Path(news));
             self.forward(now, index);
         }
     }

@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 
 use arq::PathSearch;
-use association::{Association, TcpConfig, TcpMethod};
+use association::{Association, RecentCounters, TcpConfig, TcpMethod};
 use machine::Machine;
 use session::{DATA_OVERHEAD_BYTES, PeerId, PublicKey};
-use units::{BitRate, Bytes, Duration, Instant};
+use units::{BitRate, Bytes, Duration, Instant, Probability};
 use wire::address::{HopAddress, Relay};
 use wire::ethernet;
 use wire::hop::RelayHeader;
@@ -18,7 +18,7 @@ use crate::search::Search;
 use crate::site::InSite;
 use crate::streams::StreamMaker;
 use crate::verdict::{self, HopState, Limit, Signs, VerdictInputs};
-use crate::{BearerMtu, Choice, HopCondition, Profile, Role, Scope, SitePart};
+use crate::{BearerMtu, Caps, Choice, HopCondition, Profile, Role, Scope, SitePart};
 
 const UDP: usize = 8;
 /// TCP with time stamps (RFC 9293, RFC 7323), a record of TLS 1.3 (RFC 8446 §5.2), and the length of the datagram.
@@ -47,7 +47,8 @@ pub(crate) struct Peer {
     pub(crate) settings: crate::Peer,
     pub(crate) id: PeerId,
     pub(crate) endpoint: Option<HopAddress>,
-    pub(crate) association: Association,
+    /// Its association, from the first packet or keys on: a host knows many peers that never come.
+    pub(crate) association: Option<Box<Association>>,
     pub(crate) presence: Presence,
     pub(crate) reach: Reach,
     pub(crate) search: Search,
@@ -113,14 +114,11 @@ pub(crate) struct Streams {
 
 impl Peer {
     /// Returns a peer from which nothing has been received.
-    pub(crate) fn new(now: Instant, settings: crate::Peer, id: PeerId, bearer: &Bearer) -> Self {
-        let mut association = bearer.association(settings.endpoint, TcpMethod::Arq, &settings);
-        // Without keys nothing can be sent, so its timers would only run idle.
-        association.handle_input(now, association::Input::Link(false));
+    pub(crate) fn new(settings: crate::Peer, id: PeerId) -> Self {
         Self {
             id,
             endpoint: settings.endpoint,
-            association,
+            association: None,
             presence: Presence::new(settings.endpoint),
             reach: Reach::Open,
             search: Search::new(settings.endpoint, settings.tls_port),
@@ -131,6 +129,63 @@ impl Peer {
             site: settings.membership.site.into(),
             settings,
         }
+    }
+
+    /// Returns its association, which begins now if there is none.
+    pub(crate) fn associated(&mut self, now: Instant, bearer: &Bearer) -> &mut Association {
+        let present = self.association.take();
+        let present = present.unwrap_or_else(|| Box::new(self.unlinked(now, bearer, None)));
+        self.association.insert(present)
+    }
+
+    /// Returns a new association with it, by which nothing can be sent yet; it inherits from the former one.
+    pub(crate) fn unlinked(
+        &self,
+        now: Instant,
+        bearer: &Bearer,
+        former: Option<&mut Association>,
+    ) -> Association {
+        let mut new = bearer.association(self.endpoint, TcpMethod::Arq, &self.settings);
+        if let Some(former) = former {
+            new.inherit(former);
+        }
+        // Without keys nothing can be sent, so its timers would only run idle.
+        new.handle_input(now, association::Input::Link(false));
+        new
+    }
+
+    /// Returns the measurements of the hop to it, as its association has them.
+    pub(crate) fn measured(&self) -> (Option<Duration>, Option<Probability>) {
+        let association = self.association.as_ref();
+        association.map_or((None, None), |its| its.measured())
+    }
+
+    /// Returns a time of its association, such as a deadline.
+    pub(crate) fn due(&self, time: impl Fn(&Association) -> Option<Instant>) -> Option<Instant> {
+        time(self.association.as_ref()?)
+    }
+
+    /// Returns the time for which packets to it wait on the way.
+    pub(crate) fn queueing_delay(&self) -> Duration {
+        let association = self.association.as_ref();
+        association.map_or(Duration::ZERO, |its| its.queueing_delay())
+    }
+
+    /// Returns the bytes of memory that its association holds, and their limit.
+    pub(crate) fn memory(&self) -> (Bytes, Bytes) {
+        match &self.association {
+            Some(association) => association.memory(),
+            None => (
+                Bytes::ZERO,
+                self.settings.caps.memory.max(Caps::MEMORY_LEAST),
+            ),
+        }
+    }
+
+    /// Returns the bytes that wait for it.
+    pub(crate) fn queued(&self) -> Bytes {
+        let association = self.association.as_ref();
+        association.map_or(Bytes::ZERO, |its| its.queued())
     }
 
     /// Returns true if it has these settings, but for its key.
@@ -144,9 +199,9 @@ impl Peer {
 
     /// Returns the connections that become streams, if there are any: the link layer repairs TCP for the others.
     pub(crate) fn scope(&self) -> Scope {
-        match self.association.tcp_method() {
-            TcpMethod::Arq => Scope::Chosen,
-            TcpMethod::Plain | TcpMethod::Snoop => Scope::Every,
+        match self.association.as_ref().map(|its| its.tcp_method()) {
+            None | Some(TcpMethod::Arq) => Scope::Chosen,
+            Some(TcpMethod::Plain | TcpMethod::Snoop) => Scope::Every,
         }
     }
 
@@ -154,7 +209,10 @@ impl Peer {
     pub(crate) fn limit(&self, now: Instant) -> Limit {
         Limit::of(&VerdictInputs {
             reach: self.reachability(now),
-            seconds: self.association.recent(now),
+            seconds: self
+                .association
+                .as_ref()
+                .map_or_else(RecentCounters::default, |its| its.recent(now)),
         })
     }
 
@@ -163,7 +221,7 @@ impl Peer {
         let presence = &self.presence;
         let hop = HopState {
             is_linked: presence.is_linked() && self.reach.shut_for(now).is_none(),
-            is_cut: self.association.is_cut(),
+            is_cut: self.association.as_ref().is_some_and(|its| its.is_cut()),
         };
         self.signs.reach(now, hop, presence.heard_at())
     }
@@ -178,7 +236,7 @@ impl Peer {
 
     /// Returns the better way across the hop in its present state.
     pub(crate) fn choice(&self) -> Choice {
-        let (round_trip, loss) = self.association.measured();
+        let (round_trip, loss) = self.measured();
         Choice::of(HopCondition { round_trip, loss })
     }
 }

@@ -9,7 +9,7 @@ use wire::address::HopAddress;
 use crate::candidate::Candidate;
 
 /// Presence of a peer.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Presence {
     /// Group address at which it is sought, if its own is not known.
     pub(crate) sought: Option<HopAddress>,
@@ -19,7 +19,7 @@ pub(crate) struct Presence {
     /// Time when the last datagram came from it.
     pub(crate) heard_at: Option<Instant>,
     /// Address that it seems to have now, which is not validated yet.
-    pub(crate) candidate: Option<Candidate>,
+    pub(crate) candidate: Option<Box<Candidate>>,
     /// Number and source of its question about its binding, if the answer is due later.
     pub(crate) asked: Option<(u16, HopAddress)>,
     /// Change of this host's place in the network, until the peer was reached from the new one.

@@ -36,14 +36,14 @@ pub(crate) struct Search {
     /// What is known of addresses that are not in use.
     pub(crate) others: Places,
     /// Its ways, if there are several.
-    pub(crate) ways: Option<Ways>,
+    pub(crate) ways: Option<Box<Ways>>,
 }
 
 impl Search {
     /// Returns no search, for a peer with this address and this port for TLS.
     pub(crate) fn new(endpoint: Option<HopAddress>, tls_port: Option<u16>) -> Self {
         let ways = match (endpoint, tls_port) {
-            (Some(HopAddress::Udp(at)), Some(port)) => Some(Ways::new(port, at)),
+            (Some(HopAddress::Udp(at)), Some(port)) => Some(Box::new(Ways::new(port, at))),
             _ => None,
         };
         Self {
@@ -108,7 +108,7 @@ impl Search {
     /// Returns the addresses to which handshakes and probes go too.
     pub(crate) fn places(&self, now: Instant) -> impl Iterator<Item = HopAddress> {
         let is_in_doubt = |ways: &&Ways| ways.is_in_doubt(now);
-        let ways = self.ways.as_ref().filter(is_in_doubt);
+        let ways = self.ways.as_deref().filter(is_in_doubt);
         let others = ways.map(|_| self.other_ways(now)).unwrap_or_default();
         self.places.iter().copied().chain(others)
     }

@@ -157,6 +157,12 @@ impl Host {
     pub(crate) fn peer_status(&self, now: Instant, index: usize, peer: &Peer) -> PeerStatus {
         let expires_at = self.endpoint.expires_at(peer.id);
         let sharing = self.sharing.as_ref();
+        let (recent, hop) = if let Some(association) = &peer.association {
+            (association.traffic(now), association.status(now))
+        } else {
+            let new = peer.unlinked(now, &self.bearer, None);
+            (new.traffic(now), new.status(now))
+        };
         PeerStatus {
             name: peer.settings.name.clone(),
             endpoint: self.first_hop(index),
@@ -174,8 +180,8 @@ impl Host {
             }),
             knows_former_key: peer.keys.knows_former,
             limit: peer.limit(now),
-            recent: peer.association.traffic(now),
-            hop: peer.association.status(now),
+            recent,
+            hop,
             air: sharing.and_then(|sharing| sharing.air.status(now, index)),
         }
     }
@@ -184,14 +190,14 @@ impl Host {
     pub fn queued(&self, now: Instant, number: usize) -> Option<Bytes> {
         let (_, peer) = self.peers.iter().nth(number)?;
         peer.presence.keys_age(now)?;
-        Some(peer.association.queued())
+        Some(peer.queued())
     }
 
     /// Returns the bytes of memory held for all peers, and their limit. A host holds next to nothing else.
     pub fn memory(&self) -> (Bytes, Bytes) {
         let peers = self.peers.iter();
         let each = peers.map(|(_, peer)| {
-            let (held, most) = peer.association.memory();
+            let (held, most) = peer.memory();
             let (held, most) = caps::of_peer(held, most);
             (held, most + self.streams_to_come(peer))
         });

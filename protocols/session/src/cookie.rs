@@ -19,7 +19,7 @@ use crate::message::{
     mac2_of, without_mac2,
 };
 use crate::output::{DropCause, PeerId, Route};
-use crate::peer::{Flight, Peer, Side};
+use crate::peer::{Flight, Side};
 
 /// Time for which a cookie is valid at most: a receiver accepts those of the present period of this length.
 const COOKIE_LIFE: Duration = Duration::from_secs(120);
@@ -145,7 +145,7 @@ impl Endpoint {
 
     /// Returns the peer to which the initiation with this mac1 is in flight.
     pub(crate) fn initiator_with(&self, mac1: &[u8]) -> Option<PeerId> {
-        let is_named = |id: &&PeerId| match self.peers.get(id).map(|peer: &Peer| &peer.side) {
+        let is_named = |id: &&PeerId| match self.peers.get(id).map(|peer| &peer.side) {
             Some(Side::Initiator(initiator)) => {
                 let flight = initiator.flight.as_deref();
                 flight.is_some_and(|flight| mac1_of(&flight.initiation) == mac1)

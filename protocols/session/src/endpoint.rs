@@ -53,7 +53,8 @@ pub struct Endpoint {
     pub(crate) identity: Identity,
     pub(crate) limits: Limits,
     pub(crate) entropy: Box<dyn Entropy>,
-    pub(crate) peers: BTreeMap<PeerId, Peer>,
+    /// Boxed, as the nodes of a map are half empty.
+    pub(crate) peers: BTreeMap<PeerId, Box<Peer>>,
     pub(crate) keys: KnownKeys,
     /// Receiver indices of sessions and of handshakes in flight.
     pub(crate) by_index: BTreeMap<u32, PeerId>,
@@ -135,7 +136,7 @@ impl Endpoint {
         if matches!(peer.side, Side::Initiator(_)) {
             self.initiates_to.push(id);
         }
-        self.peers.insert(id, peer);
+        self.peers.insert(id, Box::new(peer));
         Ok(id)
     }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hosts::{ComparisonStatus, EventKind, Host, Input, Output, SitePart, SiteStatus, Told};
+use hosts::{
+    ComparisonStatus, EventKind, Host, Input, Output, PeerStatus, SitePart, SiteStatus, Told,
+};
 use machine::{Machine, RandomStream};
 use tcp::Counters;
 use units::{BitRate, Bytes, Duration, Instant, Probability};
@@ -150,13 +152,16 @@ impl Roaming {
         peer.and_then(|peer| peer.compared)
     }
 
-    /// Returns the state of the mobile host at a gateway.
-    pub fn place_at(&self, gateway: usize) -> Option<SiteStatus> {
+    /// Returns the state of the mobile host at a gateway, if that knows it.
+    pub fn mobile_at(&self, gateway: usize) -> Option<PeerStatus> {
         let peers = self.hosts[gateway].status(self.now).peers;
-        let mobile = peers
-            .into_iter()
-            .find(|peer| peer.name.starts_with(NAMES[MOBILE]));
-        mobile.and_then(|peer| peer.site)
+        let mut peers = peers.into_iter();
+        peers.find(|peer| peer.name.starts_with(NAMES[MOBILE]))
+    }
+
+    /// Returns the place of the mobile host in the site, as a gateway sees it.
+    pub fn place_at(&self, gateway: usize) -> Option<SiteStatus> {
+        self.mobile_at(gateway).and_then(|peer| peer.site)
     }
 
     /// Returns the name of the gateway that serves the mobile host, or that relays.

@@ -46,7 +46,7 @@ impl Host {
             self.mobile.watch = Watch::default();
             return;
         };
-        let (at, (round_trip, _)) = (peer.endpoint, peer.association.measured());
+        let (at, (round_trip, _)) = (peer.endpoint, peer.measured());
         let round_trip = round_trip.unwrap_or_default();
         match (self.mobile.watch.step(now, round_trip), at) {
             (Some(WatchStep::Ask), Some(at)) => {
@@ -163,7 +163,7 @@ impl Host {
             self.announce_move();
         }
         if reports {
-            let report = self.peers[former].association.report(now);
+            let report = self.associated(now, former).report(now);
             self.forward(now, former);
             if let Some(attachment) = &mut self.mobile.attachment {
                 attachment.report = Some(report);
@@ -308,10 +308,11 @@ impl Host {
         self.mobile.comparisons.moved(now, attachment.cause);
         let mut packets = None;
         if former != index {
-            let mut association = self.replace_association(now, former);
-            self.peers[index].association.inherit(&mut association);
-            let report = step.report.as_ref();
-            packets = report.and_then(|report| association.withdraw(report).ok());
+            if let Some(mut association) = self.replace_association(now, former) {
+                self.associated(now, index).inherit(&mut association);
+                let report = step.report.as_ref();
+                packets = report.and_then(|report| association.withdraw(report).ok());
+            }
             self.hand_over_routes(former, index);
             self.leave_gateway(now, former);
             self.end_relay_to(now, former);

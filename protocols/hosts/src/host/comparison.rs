@@ -13,7 +13,7 @@ impl Host {
     /// Takes the step of the comparison that is due.
     pub(super) fn compare_due(&mut self, now: Instant) {
         let peer = self.peers.get(self.mobile.gateway);
-        let measured = peer.and_then(|peer| peer.association.measured().0);
+        let measured = peer.and_then(|peer| peer.measured().0);
         let round_trip = measured.unwrap_or_default();
         match self.mobile.comparisons.step(now, round_trip) {
             Some(CompareStep::Choose) => self.begin_comparison(now),
@@ -151,7 +151,7 @@ impl Host {
                 let is_other = self.mobile.comparisons.with() == Some(index);
                 // Another gateway would have the same traffic, and the same queue of it.
                 let queued = match self.peers.get(self.mobile.gateway) {
-                    Some(peer) if !is_other => peer.association.queueing_delay(),
+                    Some(peer) if !is_other => peer.queueing_delay(),
                     Some(_) | None => Duration::ZERO,
                 };
                 if is_other || index == self.attached_to() {

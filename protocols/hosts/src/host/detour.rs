@@ -18,11 +18,15 @@ impl Host {
         let peer = &self.peers[index];
         let has_address = peer.endpoint.is_some_and(|at| !at.is_group());
         let can_send = peer.presence.is_linked() && has_address && !peer.reach.is_shut();
-        let is_up = can_send && !peer.association.is_in_fade();
+        let is_up = can_send
+            && peer
+                .association
+                .as_ref()
+                .is_none_or(|its| !its.is_in_fade());
         let hop = HopSight {
             is_up,
             is_gone: !is_up && (peer.presence.has_left() || peer.is_refused(now)),
-            round_trip: peer.association.measured().0,
+            round_trip: peer.measured().0,
         };
         match detour.see(now, hop) {
             Some(Turn::Around(down_for)) => {

@@ -109,7 +109,7 @@ impl Host {
         if step.number == guest.number && guest.service.is_here {
             guest.service.is_served = true;
             guest.service.is_unknown = false;
-            guest.service.answer = step.report;
+            guest.service.answer = step.report.map(Box::new);
             self.answer_guest(now, index);
         }
     }
@@ -120,7 +120,7 @@ impl Host {
         };
         let step = Step {
             number: guest.number,
-            report: guest.service.answer.clone(),
+            report: guest.service.answer.as_deref().cloned(),
         };
         self.send_site_message(now, index, &SiteMessage::Attached(step));
     }
@@ -130,7 +130,7 @@ impl Host {
         let Some(guest) = self.guest(index) else {
             return;
         };
-        if let Some((number, message)) = &guest.yielded
+        if let Some((number, message)) = guest.yielded.as_deref()
             && *number == step.number
         {
             let message = message.clone();
@@ -171,7 +171,7 @@ impl Host {
             },
         };
         if let Some(guest) = self.guest(index) {
-            guest.yielded = Some((number, message.clone()));
+            guest.yielded = Some(Box::new((number, message.clone())));
         }
         self.answer_home(now, index, &message);
     }

@@ -1,6 +1,6 @@
 //! Which gateway of a site serves a mobile host: the part of its home, which decides.
 
-use association::Report;
+use association::{Association, Report};
 use units::Instant;
 
 use super::Host;
@@ -59,7 +59,7 @@ impl Host {
     fn patience_ends(&self, now: Instant, gateway: usize) -> Instant {
         let peer = self.peers.get(gateway);
         match peer.filter(|peer| peer.presence.is_linked()) {
-            Some(peer) => Home::waits_until(now, peer.association.fade_since().unwrap_or(now)),
+            Some(peer) => Home::waits_until(now, peer.due(Association::fade_since).unwrap_or(now)),
             None => now,
         }
     }

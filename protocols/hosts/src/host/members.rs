@@ -187,9 +187,7 @@ impl Host {
             let _ = self.endpoint.remove_peer(id);
             return Err(error);
         }
-        let peer = Peer::new(now, settings, id, &self.bearer);
-        self.agenda.note(index, &peer.association);
-        self.peers.insert(peer);
+        self.peers.insert(Peer::new(settings, id));
         if self.peers.get(self.mobile.gateway).is_none() {
             self.mobile.gateway = index;
         }

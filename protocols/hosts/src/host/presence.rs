@@ -5,8 +5,6 @@ use crate::places::PlaceState;
 use crate::presence::HandOff;
 use crate::site::Member;
 use crate::{EventKind, Role};
-use association::TcpMethod;
-use machine::Machine;
 use session::DropCause;
 use units::Instant;
 use wire::address::HopAddress;
@@ -125,16 +123,13 @@ impl Host {
         if self.role == Role::Gateway && !matches!(peer.site.member, Member::Gateway) {
             peer.endpoint = None;
         }
-        let mut fresh = self
-            .bearer
-            .association(peer.endpoint, TcpMethod::Arq, &peer.settings);
-        fresh.inherit(&mut peer.association);
-        peer.association = fresh;
+        if let Some(mut former) = peer.association.take() {
+            let new = peer.unlinked(now, &self.bearer, Some(&mut former));
+            peer.association = Some(Box::new(new));
+        }
         if let Some(leases) = &mut self.leases {
             leases.end(index);
         }
-        peer.association
-            .handle_input(now, association::Input::Link(false));
         self.agenda.touch(index, &self.peers);
         self.renew_streams(now, index, None);
     }

@@ -50,9 +50,16 @@ impl Host {
         let has_address = peer.endpoint.is_some_and(|at| !at.is_group());
         let is_reached = peer.presence.is_linked() && !peer.reach.is_shut() && has_address;
         let linked = is_reached && !peer.site.is_void && !self.waits_for_attachment(index);
-        self.peers[index]
-            .association
-            .handle_input(now, association::Input::Link(linked));
+        let peer = &self.peers[index];
+        // It has gone on elsewhere, and without keys it is not expected here.
+        if peer.site.is_void && !peer.presence.is_linked() {
+            self.dissociate(index);
+        } else if linked {
+            self.associated(now, index);
+        }
+        if let Some(association) = &mut self.peers[index].association {
+            association.handle_input(now, association::Input::Link(linked));
+        }
         self.forward(now, index);
     }
 }

@@ -143,7 +143,7 @@ impl Host {
             frame,
             ecn,
         };
-        self.peers[index].association.handle_input(now, input);
+        self.associated(now, index).handle_input(now, input);
         self.forward(now, index);
     }
 

@@ -54,7 +54,9 @@ impl Host {
         self.agenda.round.order(&mut acting);
         for index in acting.drain(..) {
             self.limit_release(now, index);
-            self.peers[index].association.handle_timeout(now);
+            if let Some(association) = &mut self.peers[index].association {
+                association.handle_timeout(now);
+            }
             self.forward(now, index);
         }
         self.agenda.round.acting = acting;
@@ -64,8 +66,10 @@ impl Host {
     /// sends little, whatever the others do.
     pub(super) fn limit_release(&mut self, now: Instant, index: usize) {
         self.agenda.round.pass(now);
-        if self.agenda.round.packets >= PACKETS {
-            self.peers[index].association.shorten_turn(now);
+        if self.agenda.round.packets >= PACKETS
+            && let Some(association) = &mut self.peers[index].association
+        {
+            association.shorten_turn(now);
         }
     }
 }

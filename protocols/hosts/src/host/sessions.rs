@@ -144,10 +144,12 @@ impl Host {
             fresh = maker.equip(fresh, profile, &name, reserve);
         }
         let peer = &mut self.peers[index];
-        fresh.inherit(&mut peer.association);
-        peer.association = fresh;
+        if let Some(former) = &mut peer.association {
+            fresh.inherit(former);
+        }
+        fresh.revive_connections(now);
+        peer.association = Some(Box::new(fresh));
         peer.site.is_void = is_only_compared;
-        peer.association.revive_connections(now);
         if let Some(sharing) = &mut self.sharing {
             // A silence of the former association ends here: none of its frames is acknowledged any more.
             sharing.air.is_heard(now, index);

@@ -1,7 +1,7 @@
 //! Turns of the peers on an air that they share.
 
 use air::Grant;
-use association::Input as Associated;
+use association::{Association, Input as Associated};
 use machine::Machine;
 use units::{BitRate, Bytes, Instant};
 
@@ -40,7 +40,7 @@ impl Host {
             };
             sharing.before_turn = rate.time_for(sent);
             if sent == Bytes::ZERO {
-                let queued = peer.association.queued();
+                let queued = peer.queued();
                 sharing.air.waits(now, index, queued, false);
             }
         }
@@ -59,10 +59,13 @@ impl Host {
         let (Some(sharing), Some(peer)) = (&mut self.sharing, self.peers.get(index)) else {
             return;
         };
-        if peer.association.air().learned_at() == Some(now) {
-            sharing.air.learned(now, index, peer.association.air());
+        let Some(association) = &peer.association else {
+            return sharing.air.waits(now, index, Bytes::ZERO, false);
+        };
+        if association.air().learned_at() == Some(now) {
+            sharing.air.learned(now, index, association.air());
         }
-        let (queued, wanted) = (peer.association.queued(), peer.association.wants_grant(now));
+        let (queued, wanted) = (association.queued(), association.wants_grant(now));
         sharing.air.waits(now, index, queued, wanted);
     }
 
@@ -70,10 +73,10 @@ impl Host {
     /// that of the peer that has sent most in vain.
     fn shared_rate(&self) -> Option<BitRate> {
         let measured = self.sharing.as_ref()?.air.measured();
-        let guesses = self
-            .peers
-            .iter()
-            .map(|(_, peer)| peer.association.air().pace());
+        let guesses = self.peers.iter().filter_map(|(_, peer)| {
+            let association = peer.association.as_ref()?;
+            Some(association.air().pace())
+        });
         measured
             .map(|measured| measured.pace)
             .or_else(|| guesses.min())
@@ -104,7 +107,7 @@ impl Host {
     /// Grants a peer an acknowledgement, if that is due.
     fn acknowledge(&mut self, now: Instant, index: usize) {
         let peer = self.peers.get(index);
-        let due = peer.and_then(|peer| peer.association.acknowledges_from());
+        let due = peer.and_then(|peer| peer.due(Association::acknowledges_from));
         let sharing = self.sharing.as_ref();
         let free = sharing.is_some_and(|sharing| sharing.air.free_at() <= now);
         if free
@@ -130,8 +133,9 @@ impl Host {
     }
 
     fn tell(&mut self, now: Instant, index: usize, input: Associated) -> Bytes {
-        if let Some(peer) = self.peers.get_mut(index) {
-            peer.association.handle_input(now, input);
+        let peer = self.peers.get_mut(index);
+        if let Some(association) = peer.and_then(|peer| peer.association.as_mut()) {
+            association.handle_input(now, input);
         }
         self.forward(now, index)
     }

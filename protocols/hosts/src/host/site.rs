@@ -1,6 +1,6 @@
 //! Which gateway of a site serves a mobile host: messages and packets between gateways.
 
-use association::{Association, Report, TcpMethod};
+use association::{Association, Report};
 use machine::Machine;
 use session::PublicKey;
 use split::Origin;
@@ -279,35 +279,48 @@ impl Host {
             self.replace_association(now, index);
             return (None, Vec::new());
         };
-        let own = self.peers[index].association.report(now);
+        let own = self.associated(now, index).report(now);
         self.forward(now, index);
         let former = self.replace_association(now, index);
         // A mobile host that has lost its state begins anew.
-        let packets = former.withdraw(report).unwrap_or_default();
+        let packets = former.and_then(|former| former.withdraw(report).ok());
+        let packets = packets.unwrap_or_default();
         (Some(own), packets)
     }
 
     /// Has the association with a peer take over flows whose senders have windows that fitted another queue.
     pub(super) fn takes_over(&mut self, now: Instant, index: usize) {
         let until = now + SETTLING;
-        self.peers[index].association.excuse_queues(now, until);
+        self.associated(now, index).excuse_queues(now, until);
     }
 
     /// Gives a peer a new association, which is void until there are new keys; returns the former one. What that knows
-    /// of a mobile host remains here; what it knows of this one goes to the next gateway.
-    pub(super) fn replace_association(&mut self, now: Instant, index: usize) -> Association {
+    /// of a mobile host remains here, as long as there are keys; what it knows of this one goes to the next gateway.
+    pub(super) fn replace_association(
+        &mut self,
+        now: Instant,
+        index: usize,
+    ) -> Option<Box<Association>> {
         let peer = &mut self.peers[index];
-        let (method, settings) = (TcpMethod::Arq, &peer.settings);
-        let mut new = self.bearer.association(peer.endpoint, method, settings);
-        if self.role == Role::Gateway {
-            new.inherit(&mut peer.association);
-        }
-        let former = std::mem::replace(&mut peer.association, new);
         peer.site.is_void = true;
-        peer.association
-            .handle_input(now, association::Input::Link(false));
+        if !peer.presence.is_linked() {
+            return self.dissociate(index);
+        }
+        let mut former = peer.association.take();
+        let heir = former.as_deref_mut();
+        let heir = heir.filter(|_| self.role == Role::Gateway);
+        peer.association = Some(Box::new(peer.unlinked(now, &self.bearer, heir)));
         self.agenda.touch(index, &self.peers);
         former
+    }
+
+    /// Takes its association from a peer that goes on elsewhere, if it has one.
+    pub(super) fn dissociate(&mut self, index: usize) -> Option<Box<Association>> {
+        if let Some(leases) = &mut self.leases {
+            leases.end(index);
+        }
+        self.agenda.touch(index, &self.peers);
+        self.peers[index].association.take()
     }
 
     /// Sends a packet to a peer, by the gateway that serves it.
@@ -335,7 +348,7 @@ impl Host {
     pub(super) fn hand_in(&mut self, now: Instant, index: usize, packet: Packet) {
         self.lend(now, index, packet.capacity());
         let input = association::Input::Packet(packet);
-        self.peers[index].association.handle_input(now, input);
+        self.associated(now, index).handle_input(now, input);
         self.forward(now, index);
     }
 

@@ -23,7 +23,7 @@ impl Host {
         {
             return;
         }
-        let (round_trip, _) = self.peers[home].association.measured();
+        let (round_trip, _) = self.peers[home].measured();
         let step = self
             .peers
             .homes

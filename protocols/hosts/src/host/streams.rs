@@ -79,7 +79,7 @@ impl Host {
             }
             let refuse = StreamRequest::Refuse(*id, Reason::Unreachable);
             let input = association::Input::Streams(refuse);
-            self.peers[peer].association.handle_input(now, input);
+            self.associated(now, peer).handle_input(now, input);
         } else if let Some(splitter) = &mut self.splitter {
             splitter.handle_input(now, split::Input::Stream { peer, news });
         }
@@ -127,7 +127,7 @@ impl Host {
                 split::Output::Stream { peer, .. } if self.peers.get(peer).is_none() => {}
                 split::Output::Stream { peer, request } => {
                     let input = association::Input::Streams(request);
-                    self.peers[peer].association.handle_input(now, input);
+                    self.associated(now, peer).handle_input(now, input);
                     self.forward(now, peer);
                 }
                 split::Output::System(request) => self.outputs.push_back(Output::System(request)),

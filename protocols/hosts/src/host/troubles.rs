@@ -56,7 +56,7 @@ impl Host {
             is_shut: peer.reach.shut_for(now).is_some(),
             silent_for: peer.search.silent_for(now),
             at: peer.endpoint,
-            ways: peer.search.ways.as_ref(),
+            ways: peer.search.ways.as_deref(),
             others: &peer.search.others,
             clues: &peer.signs.clues,
         };

@@ -84,7 +84,9 @@ impl Host {
         }
         let peer = &mut self.peers[index];
         let candidate = &mut peer.presence.candidate;
-        let is_candidate = candidate.is_some_and(|candidate| candidate.at == from);
+        let is_candidate = candidate
+            .as_ref()
+            .is_some_and(|candidate| candidate.at == from);
         if peer.endpoint == Some(from) {
             if candidate.is_none() && arrival.message.is_none() {
                 return;
@@ -94,11 +96,11 @@ impl Host {
         } else if (is_proven || is_answered) && (arrival.newest || is_candidate) {
             self.moved(now, index, from);
         } else if arrival.newest {
-            let (round_trip, _) = peer.association.measured();
+            let (round_trip, _) = peer.measured();
             let fresh = Candidate::new(now, from, round_trip);
-            let candidate = match candidate {
+            let candidate = match &mut peer.presence.candidate {
                 Some(candidate) if is_candidate => candidate,
-                _ => candidate.insert(fresh),
+                candidate => candidate.insert(Box::new(fresh)),
             };
             candidate.received(arrival.bytes);
             if matches!(arrival.message, Some(PathMessage::Challenge(_))) {
@@ -119,7 +121,9 @@ impl Host {
             self.send_on_path(now, index, at, PathMessage::Challenge(bits));
         }
         let candidate = &self.peers[index].presence.candidate;
-        let due = candidate.and_then(|candidate| candidate.due(MESSAGE));
+        let due = candidate
+            .as_ref()
+            .and_then(|candidate| candidate.due(MESSAGE));
         self.agenda.challenges.set(index, due);
     }
 

@@ -15,7 +15,8 @@ impl Host {
         let peer = &mut self.peers[index];
         if let Some(ways) = &mut peer.search.ways {
             let former = ways.due();
-            let (round_trip, _) = peer.association.measured();
+            let association = peer.association.as_ref();
+            let round_trip = association.and_then(|its| its.measured().0);
             ways.sent(now, round_trip);
             if ways.due() != former {
                 self.agenda.ways.set(index, ways.due());
@@ -63,7 +64,7 @@ impl Host {
         is_answered: bool,
     ) {
         let peer = &mut self.peers[index];
-        let (round_trip, _) = peer.association.measured();
+        let (round_trip, _) = peer.measured();
         let Some(ways) = &mut peer.search.ways else {
             return;
         };

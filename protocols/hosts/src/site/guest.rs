@@ -31,7 +31,7 @@ pub(crate) struct Guest {
     /// Its flows that leave here, if this gateway has stood in for its home since it came.
     pub(crate) exits: Option<Box<Exits>>,
     /// Number of the latest request to cease that was met, and the answer.
-    pub(crate) yielded: Option<(u64, SiteMessage)>,
+    pub(crate) yielded: Option<Box<(u64, SiteMessage)>>,
 }
 
 /// Service of a guest.
@@ -45,7 +45,7 @@ pub(crate) struct Service {
     pub(crate) may_be_alone: bool,
     pub(crate) is_unknown: bool,
     /// The answer to its attachment.
-    pub(crate) answer: Option<Report>,
+    pub(crate) answer: Option<Box<Report>>,
     /// Segments to it that came from its home, and segments from it that went there.
     pub(crate) came: u64,
     pub(crate) carried: u64,

@@ -1,7 +1,12 @@
 //! A site of which only the home knows all: the others are told.
 
-use hosts::{AdmitError, Decline, EventKind, Input, Peer, SitePart, TcpMethod, TcpTerms, Told};
-use units::{Duration, Probability};
+use hosts::{
+    AdmitError, Decline, EventKind, Input, Peer, Role, SitePart, TcpMethod, TcpTerms, Told,
+};
+use machine::{Machine, RandomStream};
+use serde_json::json;
+use session::PublicKey;
+use units::{Duration, Instant, Probability};
 
 use crate::members::admit;
 use crate::site::is_whole;
@@ -303,4 +308,64 @@ fn many_mobile_hosts_are_told_in_portions() {
     let messages = site.network.number;
     site.run(SECOND * 30, true);
     assert!(site.network.number < messages + 200, "it is silent then");
+}
+
+/// A gateway knows ten thousand of them, most of which never come.
+#[test]
+fn a_mobile_host_that_a_gateway_only_knows_takes_little_memory() {
+    const MANY: u32 = 10_000;
+    const MOST: i64 = 2_048;
+    let home = peer(2, HOME);
+    let teller = home.public.to_string();
+    let told = (0..MANY).map(|number| {
+        let [.., high, low] = number.to_be_bytes();
+        let mut key = [0; 32];
+        RandomStream::named(u64::from(number), "key").fill(&mut key);
+        let key = PublicKey::from_bytes(key).to_string();
+        let prefixes = [(format!("10.10.{high}.{low}"), 32)];
+        let mobile = json!({ "name": format!("mobile_{number}"), "prefixes": prefixes });
+        json!([{ "teller": teller, "peers": [{ "key": key, "mobile": mobile }] }])
+    });
+    let told: Vec<Vec<Told>> = told
+        .map(|told| serde_json::from_value(told).expect("what was told"))
+        .collect();
+    let config = build::config(Role::Gateway, NAMES[2], vec![home]);
+    let mut gateway = build::host(config, build::entropy(9, NAMES[2]));
+    gateway.handle_input(Instant::ZERO, Input::Wall(WALL));
+    let taken = allocation_counter::measure(|| {
+        for told in &told {
+            gateway.handle_input(Instant::ZERO, Input::Told(told.clone()));
+            while gateway.poll_output().is_some() {}
+        }
+    });
+    assert_eq!(
+        gateway
+            .status_page(Instant::ZERO, MANY as usize)
+            .peers
+            .len(),
+        1
+    );
+    let each = taken.bytes_current / i64::from(MANY);
+    println!("{each} bytes for each");
+    assert!(each <= MOST, "{each} bytes for each, {taken:?}");
+}
+
+/// What it took while it was here is given back: it goes on elsewhere, and its keys end.
+#[test]
+fn a_mobile_host_that_has_gone_on_takes_as_little_as_before() {
+    let taken = |site: &Roaming| site.mobile_at(2).expect("it is known").hop.memory;
+    let mut site = begun(told());
+    let before = taken(&site);
+    site.move_to(2);
+    site.run(SECOND, false);
+    assert!(taken(&site) > before);
+    site.move_to(HOME);
+    site.run(SECOND * 200, true);
+    assert_eq!(site.serving(), "home");
+    assert_eq!(taken(&site), before);
+    // It may come again.
+    site.move_to(2);
+    site.run(SECOND, false);
+    assert_eq!(site.serving(), "second", "{:?}", site.events);
+    assert!(goes_on(&mut site));
 }
