@@ -8,11 +8,9 @@
 /// # Panics
 /// If `denominator` is zero.
 pub(crate) fn scaled(value: u64, numerator: u64, denominator: u64) -> u64 {
-    match value.checked_mul(numerator) {
-        Some(product) => product / denominator,
-        None => {
-            let wide = u128::from(value) * u128::from(numerator) / u128::from(denominator);
-            u64::try_from(wide).unwrap_or(u64::MAX)
-        }
+    if let Some(product) = value.checked_mul(numerator) {
+        return product / denominator;
     }
+    let wide = u128::from(value) * u128::from(numerator) / u128::from(denominator);
+    u64::try_from(wide).unwrap_or(u64::MAX)
 }
