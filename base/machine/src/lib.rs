@@ -55,6 +55,7 @@ pub trait Machine {
 }
 
 /// Returns the earlier of two deadlines, where `None` means never.
+#[inline]
 pub fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     match (one, other) {
         (Some(a), Some(b)) => Some(a.min(b)),

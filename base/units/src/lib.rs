@@ -10,6 +10,7 @@ mod parse;
 mod probability;
 mod ranges;
 mod rate;
+mod scale;
 mod sequence;
 mod time;
 

@@ -1,6 +1,9 @@
 //! Rates of data.
 
+use std::num::NonZero;
+
 use crate::parse::{Unit, text_quantity};
+use crate::scale::scaled;
 use crate::{Bytes, Duration};
 
 const UNITS: &[Unit] = &[
@@ -10,7 +13,8 @@ const UNITS: &[Unit] = &[
     ("Gbit/s", 1_000_000_000),
 ];
 
-const NANOS: u128 = 1_000_000_000;
+/// Bits in a byte, for each second of a rate in nanoseconds.
+const BIT_NANOS: u64 = 8 * 1_000_000_000;
 
 /// A data rate, in bits per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -39,9 +43,8 @@ impl BitRate {
 
     /// Returns the rate at which `amount` moves in `span`; `None` if `span` is zero.
     pub fn of(amount: Bytes, span: Duration) -> Option<Self> {
-        let bits = u128::from(amount.get()) * 8 * NANOS;
-        let rate = bits.checked_div(u128::from(span.as_nanos()))?;
-        Some(Self(u64::try_from(rate).unwrap_or(u64::MAX)))
+        let span = NonZero::new(span.as_nanos())?;
+        Some(Self(scaled(amount.get(), BIT_NANOS, span.get())))
     }
 
     /// Returns the rate in bits per second.
@@ -51,20 +54,21 @@ impl BitRate {
 
     /// Returns the time that `amount` takes at this rate, rounded up; the longest span if the rate is zero.
     pub fn time_for(self, amount: Bytes) -> Duration {
-        let bits = u128::from(amount.get()) * 8 * NANOS;
-        match self.0 {
-            0 if amount.get() == 0 => Duration::ZERO,
-            0 => Duration::MAX,
-            rate => Duration::from_nanos(
-                u64::try_from(bits.div_ceil(u128::from(rate))).unwrap_or(u64::MAX),
-            ),
+        match (self.0, amount.get().checked_mul(BIT_NANOS)) {
+            (0, Some(0)) => Duration::ZERO,
+            (0, _) => Duration::MAX,
+            (rate, Some(bits)) => Duration::from_nanos(bits.div_ceil(rate)),
+            (rate, None) => {
+                let bits = u128::from(amount.get()) * u128::from(BIT_NANOS);
+                let nanos = bits.div_ceil(u128::from(rate));
+                Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+            }
         }
     }
 
     /// Returns the amount that moves in `span`, rounded down.
     pub fn bytes_in(self, span: Duration) -> Bytes {
-        let bytes = u128::from(self.0) * u128::from(span.as_nanos()) / (8 * NANOS);
-        Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+        Bytes::new(scaled(self.0, span.as_nanos(), BIT_NANOS))
     }
 
     /// Returns `self × numerator ÷ denominator`, saturating.
@@ -72,7 +76,6 @@ impl BitRate {
     /// # Panics
     /// If `denominator` is zero.
     pub fn scaled(self, numerator: u64, denominator: u64) -> Self {
-        let wide = u128::from(self.0) * u128::from(numerator) / u128::from(denominator);
-        Self(u64::try_from(wide).unwrap_or(u64::MAX))
+        Self(scaled(self.0, numerator, denominator))
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
 use crate::parse::{Unit, text_quantity};
+use crate::scale::scaled;
 
 const UNITS: &[Unit] = &[
     ("ns", 1),
@@ -69,8 +70,7 @@ impl Duration {
     /// # Panics
     /// If `denominator` is zero.
     pub fn scaled(self, numerator: u64, denominator: u64) -> Self {
-        let wide = u128::from(self.0) * u128::from(numerator) / u128::from(denominator);
-        Self(u64::try_from(wide).unwrap_or(u64::MAX))
+        Self(scaled(self.0, numerator, denominator))
     }
 
     /// Returns `self − other`, or zero if `other` is longer.

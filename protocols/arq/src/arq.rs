@@ -316,11 +316,11 @@ impl Arq {
     }
 
     fn repeat_due(&mut self, now: Instant) {
-        let pattern = self.pattern(now);
+        let due = self.outbox.next_repeat(|| self.pattern(now));
         let grace = &mut self.pace.repeats;
-        let due = self.outbox.next_repeat(pattern);
         let due = due.filter(|due| grace.after(*due) <= now);
         if due.is_some_and(|due| !grace.is_needed(now, due)) {
+            let pattern = self.pattern(now);
             self.outbox.repeat_due(now, pattern);
         }
     }
@@ -474,7 +474,8 @@ impl Machine for Arq {
     /// Returns the time of the next timer. A frame that is due waits for [`Input::AirFree`]; the part that grants
     /// calls [`Arq::wants_air`] at these times too.
     fn poll_timeout(&self) -> Option<Instant> {
-        let repeat = self.outbox.next_repeat(self.pattern(self.pace.last_heard));
+        let pattern = || self.pattern(self.pace.last_heard);
+        let repeat = self.outbox.next_repeat(pattern);
         let own = [
             self.patience_ends().map(|at| self.pace.silence.after(at)),
             repeat

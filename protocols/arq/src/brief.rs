@@ -163,12 +163,15 @@ impl BriefSender {
         let Some(entry) = self.entry(fragment.packet) else {
             return;
         };
-        let head = entry.head.as_bytes();
-        let bytes = head.iter().chain(entry.packet.iter());
-        let start = fragment.range.start as usize;
-        out.iter_mut()
-            .zip(bytes.skip(start))
-            .for_each(|(to, from)| *to = *from);
+        let mut skipped = fragment.range.start as usize;
+        let mut filled = 0;
+        for part in [entry.head.as_bytes(), &entry.packet[..]] {
+            let left = part.get(skipped..).unwrap_or_default();
+            let count = left.len().min(out.len() - filled);
+            out[filled..filled + count].copy_from_slice(&left[..count]);
+            filled += count;
+            skipped = skipped.saturating_sub(part.len());
+        }
         entry.lost.remove(&fragment.range);
         entry.unsent = entry.unsent.max(fragment.range.end);
         let complete = entry.unsent == entry.len();

@@ -152,8 +152,12 @@ impl Outbox {
     }
 
     /// Returns the time when a sparse packet is repeated.
-    pub(crate) fn next_repeat(&self, pattern: Pattern) -> Option<Instant> {
-        self.watch.next_due(pattern)
+    pub(crate) fn next_repeat(&self, pattern: impl FnOnce() -> Pattern) -> Option<Instant> {
+        // A dense flow has none, and a pattern takes divisions.
+        if self.watch.is_empty() {
+            return None;
+        }
+        self.watch.next_due(pattern())
     }
 
     /// Repeats sparse packets that are due and not confirmed yet.

@@ -169,6 +169,11 @@ impl EarlyRepairs {
         self.early.insert(place, (at, watched));
     }
 
+    /// Returns true if no content is watched.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.early.is_empty() && self.expected.is_empty() && self.overdue.is_empty()
+    }
+
     /// Returns the bytes of memory that it holds.
     pub(crate) fn memory(&self) -> usize {
         let early = self.early.capacity() * size_of::<(Instant, Watched)>();

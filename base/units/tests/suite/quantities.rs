@@ -69,6 +69,24 @@ proptest! {
         let _ = (rate.time_for(Bytes::new(b)), rate.bytes_in(y), BitRate::of(Bytes::new(a), y));
     }
 
+    /// Whether the product has more than 64 bits or not.
+    #[test]
+    fn quotients_are_exact(a: u64, b: u64, c in 1u64.., less in 0u32..64, fewer in 0u32..64) {
+        let (a, b) = (a >> less, b >> fewer);
+        let wide = |factors: [u64; 3]| factors.map(u128::from).iter().product::<u128>();
+        let narrow = |wide: u128| u64::try_from(wide).unwrap_or(u64::MAX);
+        let (rate, span) = (BitRate::from_bits_per_second(a), Duration::from_nanos(b));
+        let scaled = narrow(wide([a, b, 1]) / u128::from(c));
+        prop_assert_eq!(rate.scaled(b, c).bits_per_second(), scaled);
+        prop_assert_eq!(Duration::from_nanos(a).scaled(b, c).as_nanos(), scaled);
+        prop_assert_eq!(rate.bytes_in(span).get(), narrow(wide([a, b, 1]) / 8_000_000_000));
+        let bits = |amount| wide([amount, 8, 1_000_000_000]);
+        let time = rate.time_for(Bytes::new(b)).as_nanos();
+        prop_assert!(a == 0 || time == narrow(bits(b).div_ceil(u128::from(a))));
+        let found = BitRate::of(Bytes::new(a), span).map(BitRate::bits_per_second);
+        prop_assert_eq!(found, bits(a).checked_div(u128::from(b)).map(narrow));
+    }
+
     #[test]
     fn text_never_panics(text: String) {
         let _ = (text.parse::<Duration>(), text.parse::<BitRate>(), text.parse::<Probability>());

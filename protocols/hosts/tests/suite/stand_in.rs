@@ -2,7 +2,7 @@
 
 use hosts::{Decline, EventKind, Input, MobileTerms, SiteStatus};
 use tcp::{Config, Control};
-use units::{Bytes, Duration, Instant};
+use units::{BitRate, Bytes, Duration, Instant};
 
 use crate::support::build::private_key;
 use crate::support::ends::Ends;
@@ -212,7 +212,8 @@ fn a_guest_that_has_gone_is_forgotten() {
         site.place_at(HOME),
         Some(SiteStatus::At(NAMES[next].into()))
     );
-    // Its keys there expire.
+    // Its keys there expire, whatever the rate of the download.
+    site.network.setting.rate = BitRate::from_kilobits(500);
     site.run(SECOND * 240, true);
     assert!(!site.exits[first] && site.exits[next]);
 }

@@ -62,7 +62,7 @@ fn acknowledgements_stay_below_two_hundredths() {
 #[test]
 fn equal_seeds_give_equal_bytes_at_equal_times() {
     let run = |seed| {
-        let mut pair = Pair::new("l2-b80", seed);
+        let mut pair = Pair::marked("l2-b80", seed);
         pair.add(Traffic::bulk(1));
         pair.add(Traffic::upload(2));
         pair.add_requests(Instant::from_millis(500));

@@ -105,7 +105,7 @@ fn each_frame_is_copied_before_it_is_sealed_and_after_it_is_opened() {
 #[test]
 fn a_tap_changes_nothing_that_its_host_does() {
     let run = |tapped: bool| {
-        let mut pair = Pair::new("l2-b80", 7);
+        let mut pair = Pair::marked("l2-b80", 7);
         let config = tapped.then(all);
         assert!(pair.hosts[GATEWAY].set_tap(config));
         pair.add(Traffic::bulk(1));

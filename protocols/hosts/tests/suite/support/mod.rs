@@ -4,6 +4,7 @@ pub(crate) mod cell;
 mod clock;
 mod crossing;
 pub(crate) mod intruder;
+mod mark;
 pub(crate) mod paths;
 pub(crate) mod place;
 pub(crate) mod site;
@@ -13,8 +14,8 @@ pub(crate) mod trouble;
 pub(crate) mod tunnels;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
+use std::sync::LazyLock;
 
 pub(crate) use build::{datagram, private_key};
 use channel::{Channel, Direction, Link};
@@ -33,10 +34,13 @@ use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
 
 /// Where they are, by version of the outer protocol.
-const ENDS: [[&str; 2]; 2] = [
-    ["10.0.0.2:5000", "10.0.0.1:5000"],
-    ["[fd00::2]:5000", "[fd00::1]:5000"],
-];
+static ENDS: LazyLock<[[HopAddress; 2]; 2]> = LazyLock::new(|| {
+    let ends = [
+        ["10.0.0.2:5000", "10.0.0.1:5000"],
+        ["[fd00::2]:5000", "[fd00::1]:5000"],
+    ];
+    ends.map(|ends| ends.map(|end| end.parse().expect("an address")))
+});
 const AROUND_UDP: usize = 14 + 20 + 8;
 /// The port of small requests and their replies.
 const REQUESTS: u16 = 9_000;
@@ -77,8 +81,7 @@ pub(crate) struct Pair {
     handing_in: bool,
     /// Inputs of one host, if they are recorded.
     pub(crate) record: Option<(usize, Vec<(Instant, Input)>)>,
-    /// A hash of every output with its time and host.
-    mark: DefaultHasher,
+    mark: mark::Mark,
     /// Allocations inside the hosts while they are counted.
     pub(crate) allocations: Option<u64>,
     pub(crate) trouble: trouble::Trouble,
@@ -121,6 +124,7 @@ struct Setting {
     resolver: place::Terms,
     /// True if the gateway takes TLS too.
     has_tls: bool,
+    is_marked: bool,
 }
 
 impl Setting {
@@ -137,6 +141,7 @@ impl Setting {
             detours: false,
             resolver: place::Terms::Unknown,
             has_tls: false,
+            is_marked: false,
         }
     }
 }
@@ -172,7 +177,7 @@ fn host(index: usize, setting: Setting) -> Host {
 }
 
 fn end(setting: Setting, host: usize) -> HopAddress {
-    ENDS[setting.outer][host].parse().expect("an address")
+    ENDS[setting.outer][host]
 }
 
 impl Pair {
@@ -238,7 +243,7 @@ impl Pair {
             answer: Some(Ok(())),
             handing_in: false,
             record: None,
-            mark: DefaultHasher::new(),
+            mark: mark::Mark::new(setting.is_marked),
             allocations: None,
             trouble: trouble::Trouble::none(setting.seed),
             network: paths::Network::default(),
@@ -394,25 +399,10 @@ impl Pair {
             None => work(),
         }
         while let Some((host, output)) = self.pending.pop_front() {
-            self.note(host, &output);
+            self.mark.note(self.now, host, &output);
             self.carry_out(host, output);
         }
         self.hand_in_events();
-    }
-
-    /// Returns a hash of all outputs and their times, equal for equal runs.
-    pub(crate) fn mark(&self) -> u64 {
-        self.mark.finish()
-    }
-
-    /// Mixes an output into the mark.
-    fn note(&mut self, host: usize, output: &Output) {
-        (host, self.now.as_nanos()).hash(&mut self.mark);
-        match output {
-            Output::Datagram { buffer, .. } => buffer.hash(&mut self.mark),
-            Output::Packet(packet) => packet.hash(&mut self.mark),
-            _ => {}
-        }
     }
 
     fn carry_out(&mut self, host: usize, output: Output) {

@@ -67,9 +67,7 @@ impl Pair {
     /// Tells hosts what networks have said.
     pub(super) fn tell_of_paths(&mut self) {
         for (host, news) in std::mem::take(&mut self.network.news) {
-            let to = ENDS[self.setting.outer][1 - host]
-                .parse()
-                .expect("an address");
+            let to = ENDS[self.setting.outer][1 - host];
             self.input(host, Input::Path { to, news });
         }
     }

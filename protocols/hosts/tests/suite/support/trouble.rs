@@ -217,7 +217,11 @@ impl Pair {
             self.act(host, |machine| machine.handle_input(now, input));
         }
         let due = self.hosts[host].poll_timeout();
-        self.wakes[host] += u64::from(due.is_some_and(|due| due <= now));
-        self.act(host, |machine| machine.handle_timeout(now));
+        if due.is_some_and(|due| due <= now) {
+            self.wakes[host] += 1;
+            self.act(host, |machine| machine.handle_timeout(now));
+        } else {
+            self.hand_in_events();
+        }
     }
 }
