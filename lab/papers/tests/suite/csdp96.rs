@@ -108,7 +108,12 @@ fn a_monitor_that_is_right_more_often_is_worth_more() {
 /// monitor with perfect knowledge.
 #[test]
 fn collisions_harm_nobody_whose_receivers_tell() {
-    let changes = ["experiment.seeds=4", "transfer=256 KiB"];
+    let changes = [
+        "experiment.seeds=4",
+        "transfer=256 KiB",
+        "driver.hints.come=with-frames",
+        "driver.hints.mistaken=0 %",
+    ];
     let table = table(named("csdp96-collisions"), &changes);
     let at = [
         ("driver.hints.come", "with-frames"),

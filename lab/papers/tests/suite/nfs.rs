@@ -173,18 +173,19 @@ fn a_silent_server_and_a_short_queue_are_not_taken_for_fades() {
 #[test]
 fn runs_that_take_too_long_are_terminated_and_run_again() {
     let name = "nfs95-table1-6";
-    let with = |limit| {
+    let with = |limit, seeds| {
         let limit = format!("copy.abort_after={limit}");
-        let changes = [&limit, "experiment.seeds=4", "copy.way=write"];
-        table(named(name), &changes)
+        let seeds = format!("experiment.seeds={seeds}");
+        let bad = "errors.bad.mean=80 ms";
+        table(named(name), &[&limit, &seeds, "copy.way=write", bad])
     };
     let at = [("errors.bad.mean", "80 ms")];
-    let ruled = with("16 s");
+    let ruled = with("16 s", 4);
     let all = ruled.summary("NO-CHANGES", &at, "response").unwrap();
     assert!(all.max <= 16.0);
     assert!(ruled.mean("NO-CHANGES", &at, "aborted").unwrap() > 0.0);
     // If no run ends in time there is no response time.
-    let hopeless = with("5 s");
+    let hopeless = with("5 s", 1);
     let none = hopeless.summary("NO-CHANGES", &at, "response");
     assert!(none.is_err());
     assert!(hopeless.mean("NO-CHANGES", &at, "aborted").unwrap() > 49.0);
