@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use edges::diversion::{Diversion, Networks};
 use edges::undo::UndoLog;
@@ -27,7 +26,7 @@ use crate::config::gateway::GatewayConfig;
 use crate::config::mobile::MobileConfig;
 use crate::config::{ReadFiles, Source};
 use crate::failure::Failure;
-use crate::registry::{self, Client, Follower};
+use crate::registry::{self, Follower};
 use crate::state::{Members, store_claim, store_gateway_key, store_told};
 
 /// Sections and options that may change while a gateway runs.
@@ -55,10 +54,8 @@ pub(super) struct Reading {
     installed: Option<Diversion>,
     /// Inner addresses of other gateways' mobile hosts, whose packets leave here.
     exits: Vec<IpNet>,
-    /// Control socket of the daemon.
-    socket: PathBuf,
-    /// What reaches the registry, if the gateway has one that is not followed yet.
-    registry: Option<Arc<Client>>,
+    /// What follows the registry, if the gateway has one, before it has begun.
+    follower: Option<Follower>,
 }
 
 /// What the system of a gateway depends on.
@@ -78,8 +75,11 @@ impl System {
 impl Reading {
     pub(super) fn new(charge: &Charge) -> Self {
         let source = Source::new(charge.configuration.clone(), charge.text.clone(), None);
-        let registry = registry::connect(&source).unwrap_or_default();
-        let members = Members::watch(source, registry.clone()).ok();
+        let client = registry::connect(&source).unwrap_or_default();
+        let follower = client.clone().zip(charge.sockets.first());
+        let follower =
+            follower.and_then(|(client, socket)| Follower::new(client, &source, socket).ok());
+        let members = Members::watch(source, client).ok();
         let present = members.as_ref().map(|members| System::of(&members.config));
         Self {
             path: charge.configuration.clone(),
@@ -89,8 +89,7 @@ impl Reading {
             next: None,
             installed: charge.installed.clone(),
             exits: Vec::new(),
-            socket: charge.sockets.first().cloned().unwrap_or_default(),
-            registry,
+            follower,
         }
     }
 
@@ -121,9 +120,7 @@ impl Reading {
 
 impl Reload for Reading {
     fn begin(&mut self) {
-        if let (Some(client), Some(members)) = (self.registry.take(), &self.members)
-            && let Err(error) = Follower::start(client, &members.source, self.socket.clone())
-        {
+        if let Some(Err(error)) = self.follower.take().map(Follower::start) {
             tracing::warn!("the registry is not followed: {error}");
         }
     }

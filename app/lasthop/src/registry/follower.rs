@@ -1,6 +1,7 @@
 //! A thread that has a running gateway take what others have changed in the registry.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -28,20 +29,23 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
-    /// Starts following the registry of the gateway with this configuration and control socket.
-    pub(crate) fn start(
+    /// Creates one for the registry that `client` reaches, of the gateway with this configuration and control socket.
+    pub(crate) fn new(
         client: Arc<Client>,
         source: &Source,
-        socket: PathBuf,
-    ) -> Result<(), Failure> {
-        let follower = Self {
+        socket: &Path,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
             client,
             folders: Folders::of(source)?,
-            socket,
-        };
-        let run = move || follower.run();
-        let started = thread::Builder::new().name("registry".into()).spawn(run);
-        started.map(drop).map_err(Failure::setting)
+            socket: socket.into(),
+        })
+    }
+
+    /// Starts the thread.
+    pub(crate) fn start(self) -> io::Result<()> {
+        let thread = thread::Builder::new().name("registry".into());
+        thread.spawn(move || self.run()).map(drop)
     }
 
     fn run(&self) {

@@ -83,6 +83,21 @@ pub(crate) fn connect(source: &Source) -> Result<Option<Arc<Client>>, Failure> {
     Ok(client.transpose()?.map(Arc::new))
 }
 
+/// Returns what is wrong with a registry after a refresh, for the user.
+pub(crate) fn warnings(refreshed: &Result<Vec<Failure>, Failure>) -> Vec<String> {
+    match refreshed {
+        Ok(refused) => refused.iter().map(Failure::to_string).collect(),
+        Err(away) => vec![format!("{away}; the list here is the gateway's copy of it")],
+    }
+}
+
+/// Tells the log what is wrong with a registry after a refresh.
+pub(crate) fn log(refreshed: &Result<Vec<Failure>, Failure>) {
+    for warning in warnings(refreshed) {
+        tracing::warn!("{warning}");
+    }
+}
+
 /// Returns the key of a host below those of its gateway.
 fn key_of(kind: Kind, name: &str) -> String {
     format!("{}/{name}", folder_of(kind))

@@ -106,11 +106,11 @@ impl Members {
         self.look()
     }
 
-    /// Brings the folders, which nobody else changes meanwhile, up to date with the registry; tells the log what is wrong
-    /// with that.
+    /// Brings the folders, which nobody else changes meanwhile, up to date with the registry; tells the log what is
+    /// wrong with that.
     fn refresh(&mut self) {
         self.refreshed = self.registry.refresh();
-        log(&self.refreshed);
+        registry::log(&self.refreshed);
     }
 
     /// Reads again the files that have changed since.
@@ -354,7 +354,7 @@ impl Members {
 
     /// Returns what is wrong with the registry, for the user.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        warnings(&self.refreshed)
+        registry::warnings(&self.refreshed)
     }
 
     /// Notes keys that count no more: their owners are told so.
@@ -422,31 +422,17 @@ impl Members {
     }
 }
 
-/// Brings the folders of a gateway that starts up to date with its registry, if it has one; if that does not answer, they
-/// stay as they are.
+/// Brings the folders of a gateway that starts up to date with its registry, if it has one; if that does not answer,
+/// they stay as they are.
 ///
 /// # Errors
 /// The registry of the configuration in `source` is wrong.
 pub(crate) fn refresh(source: &Source) -> Result<(), Failure> {
     if let Some(client) = registry::connect(source)? {
         let _lock = Members::lock(source)?;
-        log(&registry::open(source, Some(client))?.refresh());
+        registry::log(&registry::open(source, Some(client))?.refresh());
     }
     Ok(())
-}
-
-/// Returns what is wrong with a registry after a refresh, for the user.
-fn warnings(refreshed: &Result<Vec<Failure>, Failure>) -> Vec<String> {
-    match refreshed {
-        Ok(refused) => refused.iter().map(Failure::to_string).collect(),
-        Err(away) => vec![format!("{away}; the list here is the gateway's copy of it")],
-    }
-}
-
-fn log(refreshed: &Result<Vec<Failure>, Failure>) {
-    for warning in warnings(refreshed) {
-        tracing::warn!("{warning}");
-    }
 }
 
 /// Returns the first line of a file.
