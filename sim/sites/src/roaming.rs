@@ -53,12 +53,16 @@ impl Network {
     }
 }
 
+/// When a host acts next by itself, if it does.
+#[derive(Clone, Copy)]
+struct Timer(Option<Instant>);
+
 /// A mobile host and three gateways.
 pub struct Roaming {
     hosts: Vec<Host>,
     /// When each host acts next by itself, if it has done nothing since that was found out. To ask all of them at each
     /// event took half of the time of a run.
-    timers: [Option<Option<Instant>>; NAMES.len()],
+    timers: [Option<Timer>; NAMES.len()],
     /// The present time.
     pub now: Instant,
     /// Events of all hosts.
@@ -378,7 +382,7 @@ impl Roaming {
     /// Returns the time when a host acts next by itself.
     fn due(&mut self, host: usize) -> Option<Instant> {
         let timer = &mut self.timers[host];
-        let due = *timer.get_or_insert_with(|| self.hosts[host].poll_timeout());
+        let Timer(due) = *timer.get_or_insert_with(|| Timer(self.hosts[host].poll_timeout()));
         due.map(|due| self.network.acts_at(host, due))
     }
 

@@ -37,7 +37,7 @@ const LIVE: [&str; 2] = ["caps", "peers"];
 struct Files {
     text: String,
     /// Those that the text names; of the files of a gateway's hosts only those that have changed.
-    files: ReadFiles,
+    named: ReadFiles,
     /// Version of the files of a gateway's hosts.
     version: u64,
 }
@@ -112,7 +112,7 @@ impl Reading {
             instance: installed.instance.clone(),
             inner_link: installed.inner_link.clone(),
             port: installed.port,
-            ..plan.map_or_else(none, |plan| plan.diversion())
+            ..plan.map_or_else(none, split::Plan::diversion)
         };
         diversion.install().map_err(Failure::broken)
     }
@@ -136,14 +136,14 @@ impl Reload for Reading {
                 self.next = Some(System::of(&members.config));
                 Files {
                     text: members.source.text().into(),
-                    files,
+                    named: files,
                     version: members.version(),
                 }
             } else {
                 let source = Source::read(&self.path)?;
                 Files {
                     text: source.text().into(),
-                    files: files_of_mobile(&source)?,
+                    named: files_of_mobile(&source)?,
                     version: 0,
                 }
             };
@@ -343,8 +343,8 @@ impl Present {
         let files = keeper.read(version).map_err(Failure::setting)?;
         let mut files: Files = serde_json::from_str(&files).map_err(Failure::broken)?;
         let path = self.source.path().into();
-        let changes = std::mem::take(&mut files.files.folders);
-        let source = Source::new(path, files.text, Some(files.files));
+        let changes = std::mem::take(&mut files.named.folders);
+        let source = Source::new(path, files.text, Some(files.named));
         check_fixed(&self.source, &source)?;
         let reloaded = match &mut self.gateway {
             None => reload_mobile(&source)?,

@@ -98,7 +98,7 @@ impl Mirror {
         folders: Folders,
     ) -> Result<Self, Failure> {
         if folders.first().is_none() {
-            let what = "a registry needs a folder for its copy; add `peers_folder = \"peers\"` before the first section";
+            let what = "a registry needs a folder for its copy; add `peers_folder = \"peers\"` before all sections";
             return Err(source.wrong(None, what));
         }
         Ok(Self {
