@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -20,6 +20,8 @@ use crate::key_file;
 
 /// Time for an answer of one member.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Time after which no further member is asked: the helper process has other work, too.
+const PATIENCE_WITH_ALL: Duration = Duration::from_secs(3);
 /// Most bytes of an answer.
 pub(super) const MOST_BYTES: u64 = 64 << 20;
 /// Codes of errors: the member has no leader or no time, and the token is not valid any more.
@@ -163,8 +165,14 @@ impl Cluster {
     ) -> Result<Response<Body>, Trouble> {
         let first = self.access().member;
         let count = self.endpoints.len();
+        let begun = Instant::now();
         let mut reasons = Vec::new();
         for member in (first..first + count).map(|member| member % count) {
+            if begun.elapsed() > PATIENCE_WITH_ALL {
+                // The next request begins here.
+                self.access().member = member;
+                break;
+            }
             let endpoint = &self.endpoints[member];
             match self.ask(&format!("{endpoint}/v3/{method}"), request, token, time) {
                 Ok(response) => {

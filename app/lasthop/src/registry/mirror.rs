@@ -243,12 +243,11 @@ impl Mirror {
         self.folders.apply(change)
     }
 
-    /// Adds the hosts to the registry that it never had. If it is one that this gateway has not known, an empty one or
-    /// one of an earlier day, also removes from it the hosts whose keys were revoked here; returns the keys of those.
-    fn teach(&mut self, listing: &Listing) -> Result<BTreeSet<String>, Failure> {
+    /// Adds the hosts to the registry that it never had. If it is new to this gateway, an empty one or one of an earlier
+    /// day, also removes from it the hosts whose keys were revoked here; returns the keys of those.
+    fn teach(&mut self, listing: &Listing, is_new: bool) -> Result<BTreeSet<String>, Failure> {
         let had: BTreeSet<_> = listing.entries.iter().map(|(key, _)| key).collect();
         let (mut own, mut revoked) = (Vec::new(), BTreeSet::new());
-        let is_new = self.copied.keys.is_empty();
         for kind in Kind::ALL {
             for name in self.folders.names(kind)? {
                 let key = key_of(kind, &name);
@@ -325,12 +324,14 @@ impl Registry for Mirror {
         self.copied = Copied::read(&self.folders);
         let before = self.copied.clone();
         let mut listing = self.client.list(self.copied.revision)?;
+        let mut is_new = false;
         if listing.origin != self.copied.origin || listing.revision < self.copied.revision {
             listing = self.begin()?;
+            is_new = true;
         }
         let gone = self.gone(&listing)?;
         self.copied.revision = listing.revision;
-        let stale = self.teach(&listing)?;
+        let stale = self.teach(&listing, is_new)?;
         listing.entries.retain(|(key, _)| !stale.contains(key));
         let mut outcome = Outcome::default();
         let changes = self.changes(&listing, &gone, &mut outcome)?;
