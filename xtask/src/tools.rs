@@ -114,7 +114,7 @@ mod test {
     fn a_package_is_missing_until_its_program_is_there() {
         let folder = tempfile::tempdir().unwrap();
         let folders = [folder.path().to_path_buf()];
-        let rest = ["nfs-ganesha-vfs", "rpcbind"];
+        let rest = ["nfs-ganesha-vfs", "rpcbind", "etcd-server", "etcd-client"];
         assert_eq!(
             missing_packages(&folders),
             [["iproute2", "nftables"], rest].concat()

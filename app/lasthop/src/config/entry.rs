@@ -114,7 +114,7 @@ impl<'a> From<&'a SiteGateway> for Entry<'a> {
 impl GatewayConfig {
     /// Returns the folders of hosts that the configuration in `source` names.
     pub(crate) fn folders_in(source: &Source) -> Result<BTreeMap<Kind, PathBuf>, Failure> {
-        let table: toml::Table = source.parse()?;
+        let table = source.top()?;
         let folder = |kind: Kind| {
             let folder = table.get(kind.option()).and_then(toml::Value::as_str)?;
             Some((kind, source.file(Path::new(folder))))

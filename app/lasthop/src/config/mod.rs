@@ -206,6 +206,13 @@ impl Source {
         toml::from_str(&self.text).map_err(|error| self.wrong(error.span(), error.message()))
     }
 
+    /// Returns the values before the first section. The sections may be those of thousands of hosts.
+    pub(crate) fn top(&self) -> Result<toml::Table, Failure> {
+        let section = self.text.find("\n[").unwrap_or(self.text.len());
+        // This may also be a line of a value.
+        toml::from_str(&self.text[..section]).or_else(|_| self.parse())
+    }
+
     /// Returns true if it is the configuration of a mobile host.
     pub(crate) fn is_of_mobile(&self) -> Result<bool, Failure> {
         Ok(self.parse::<toml::Table>()?.contains_key("gateway"))
