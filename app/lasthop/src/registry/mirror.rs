@@ -243,8 +243,8 @@ impl Mirror {
         self.folders.apply(change)
     }
 
-    /// Adds the hosts to the registry that it never had. If it is new to this gateway, an empty one or one of an earlier
-    /// day, also removes from it the hosts whose keys were revoked here; returns the keys of those.
+    /// Adds the hosts to the registry that it never had. If it is new to this gateway, an empty one or one of an
+    /// earlier day, also removes from it the hosts whose keys were revoked here; returns the keys of those.
     fn teach(&mut self, listing: &Listing, is_new: bool) -> Result<BTreeSet<String>, Failure> {
         let had: BTreeSet<_> = listing.entries.iter().map(|(key, _)| key).collect();
         let (mut own, mut revoked) = (Vec::new(), BTreeSet::new());
