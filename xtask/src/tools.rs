@@ -117,7 +117,7 @@ mod test {
         let rest = ["nfs-ganesha-vfs", "rpcbind", "etcd-server", "etcd-client"];
         assert_eq!(
             missing_packages(&folders),
-            [["iproute2", "nftables"], rest].concat()
+            [&["iproute2", "nftables"][..], &rest].concat()
         );
         std::fs::write(folder.path().join("nft"), "").unwrap();
         assert_eq!(
