@@ -153,6 +153,7 @@ impl Etcd {
             .env("ETCDCTL_API", "3")
             .args(["--endpoints", &self.endpoints().join(",")])
             .args(["--cacert", CERTIFICATE])
+            .args(["--dial-timeout", "20s", "--command-timeout", "20s"])
             .args(self.root.iter().flat_map(|root| ["--user", root]))
             .args(arguments)
             .current_dir(&self.folder);
