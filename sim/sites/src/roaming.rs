@@ -60,8 +60,8 @@ struct Timer(Option<Instant>);
 /// A mobile host and three gateways.
 pub struct Roaming {
     hosts: Vec<Host>,
-    /// When each host acts next by itself, if it has done nothing since that was found out. To ask all of them at each
-    /// event took half of the time of a run.
+    /// When each host acts next by itself, if it has done nothing since that was found out: to ask all of them at each
+    /// event takes long.
     timers: [Option<Timer>; NAMES.len()],
     /// The present time.
     pub now: Instant,

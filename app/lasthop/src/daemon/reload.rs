@@ -75,11 +75,13 @@ impl System {
 impl Reading {
     pub(super) fn new(charge: &Charge) -> Self {
         let source = Source::new(charge.configuration.clone(), charge.text.clone(), None);
-        let client = registry::connect(&source).unwrap_or_default();
-        let follower = client.clone().zip(charge.sockets.first());
+        let connected = registry::connect(&source);
+        let client = connected.as_ref().ok().cloned().flatten();
+        let follower = client.zip(charge.sockets.first());
         let follower =
             follower.and_then(|(client, socket)| Follower::new(client, &source, socket).ok());
-        let members = Members::watch(source, client).ok();
+        let members = connected.and_then(|client| Members::watch(source, client));
+        let members = members.ok();
         let present = members.as_ref().map(|members| System::of(&members.config));
         Self {
             path: charge.configuration.clone(),

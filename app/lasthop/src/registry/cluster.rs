@@ -1,5 +1,5 @@
 //! The members of etcd, by the JSON that each answers over HTTP (etcd's documentation, "gRPC gateway"): it needs no
-//! async runtime, and a tenth of the libraries that gRPC brings.
+//! async runtime, and few libraries.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,14 +1,14 @@
 //! Folders as the list itself: a file for each host.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::io::{self, ErrorKind};
+use std::fs::DirEntry;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::{Change, Registry};
 use crate::config::entry::Kind;
 use crate::config::gateway::GatewayConfig;
-use crate::config::{PEER_ENDING, Source};
+use crate::config::{PEER_ENDING, Source, files_of_hosts};
 use crate::failure::Failure;
 use crate::state::{move_to, remove, replace};
 
@@ -39,30 +39,14 @@ impl Folders {
         Ok(folder.join(file_of(name)))
     }
 
-    /// Returns the names of the hosts of one kind, those of the files in its folder. A folder that does not exist has
-    /// none.
+    /// Returns the names of the hosts of one kind, those of the files in its folder.
     pub(super) fn names(&self, kind: Kind) -> Result<Vec<String>, Failure> {
-        let Some(folder) = self.folder(kind) else {
-            return Ok(Vec::new());
+        let files = self.folder(kind).map(files_of_hosts).transpose()?;
+        let name = |file: DirEntry| {
+            let path = PathBuf::from(file.file_name());
+            path.file_stem()?.to_str().map(str::to_owned)
         };
-        let failed = |error: io::Error| {
-            let name = folder.display();
-            Failure::setting(format!("cannot read the folder {name}: {error}"))
-        };
-        let files = match std::fs::read_dir(folder) {
-            Ok(files) => files,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(failed(error)),
-        };
-        let mut names = Vec::new();
-        for file in files {
-            let path = PathBuf::from(file.map_err(failed)?.file_name());
-            let stem = path.file_stem().and_then(OsStr::to_str);
-            let is_host = path.extension().is_some_and(|its| its == PEER_ENDING);
-            names.extend(stem.filter(|_| is_host).map(str::to_owned));
-        }
-        names.sort();
-        Ok(names)
+        Ok(files.into_iter().flatten().filter_map(name).collect())
     }
 
     /// Returns the text of the file of a host, if it has one.
@@ -91,6 +75,10 @@ impl Folders {
 }
 
 impl Registry for Folders {
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+
     fn refresh(&mut self) -> Result<Vec<Failure>, Failure> {
         Ok(Vec::new())
     }

@@ -318,6 +318,10 @@ impl Mirror {
 }
 
 impl Registry for Mirror {
+    fn is_elsewhere(&self) -> bool {
+        true
+    }
+
     fn refresh(&mut self) -> Result<Vec<Failure>, Failure> {
         // Others may have changed them.
         self.source = Source::read(self.source.path())?;

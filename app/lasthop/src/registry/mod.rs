@@ -29,6 +29,9 @@ use crate::failure::Failure;
 
 /// The list of the hosts that a gateway knows.
 pub(crate) trait Registry {
+    /// Returns true if the folders are a copy of the list.
+    fn is_elsewhere(&self) -> bool;
+
     /// Brings the folders up to date with the list; returns what is wrong with the hosts that this gateway does not
     /// take.
     ///

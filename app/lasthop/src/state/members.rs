@@ -97,11 +97,14 @@ impl Members {
     /// Reads again what has changed since, in the registry too. While somebody else changes the folders they are up to
     /// date with that, and a reload that this one requests must not wait for him.
     pub(crate) fn renew(&mut self) -> Result<(), Failure> {
-        let folders = GatewayConfig::folders_in(&self.source)?;
-        let first = folders.values().next().filter(|folder| folder.exists());
-        let lock = first.map(|folder| try_lock(&folder.join(LOCK)));
-        if let Some(_lock) = lock.transpose()?.flatten() {
-            self.refresh();
+        // A folder that only its operator writes may be read-only.
+        if self.registry.is_elsewhere() {
+            let folders = GatewayConfig::folders_in(&self.source)?;
+            let first = folders.values().next().filter(|folder| folder.exists());
+            let lock = first.map(|folder| try_lock(&folder.join(LOCK)));
+            if let Some(_lock) = lock.transpose()?.flatten() {
+                self.refresh();
+            }
         }
         self.look()
     }

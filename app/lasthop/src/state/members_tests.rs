@@ -282,6 +282,18 @@ fn other_hosts_are_not_parsed_again() {
     assert_eq!(few[4] + 18, many[4]);
 }
 
+/// It may be on a file system that is read-only.
+#[test]
+fn a_reload_writes_nothing_into_a_folder() {
+    let gateway = Gateway::usual();
+    gateway.invite(Kind::Mobile, "tablet", 1).unwrap();
+    let lock = gateway.folder.path().join("peers/lock");
+    fs::remove_file(&lock).unwrap();
+    let mut watched = gateway.watch();
+    watched.renew().unwrap();
+    assert!(watched.find("tablet").is_some() && !lock.exists());
+}
+
 #[test]
 fn a_claim_takes_what_others_have_changed_since() {
     let gateway = Gateway::usual();
