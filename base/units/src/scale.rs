@@ -2,8 +2,8 @@
 
 /// Returns `value × numerator ÷ denominator`, rounded down, or the largest number if it is too large.
 ///
-/// Cores do this several times for each packet, and nearly every product has 64 bits, whose division is faster than one of
-/// 128.
+/// Cores do this several times for each packet, and nearly every product has 64 bits, whose division is faster than one
+/// of 128.
 ///
 /// # Panics
 /// If `denominator` is zero.
