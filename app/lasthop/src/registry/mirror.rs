@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::slice;
 use std::sync::Arc;
 
 use hosts::Decline;
@@ -15,10 +16,10 @@ use session::PublicKey;
 use super::client::{Client, Listing, Origin, Write};
 use super::folders::file_of;
 use super::{Change, Folders, Registry, host_of, key_of};
+use crate::config::Source;
 use crate::config::entry::{Kind, Texts};
 use crate::config::gateway::GatewayConfig;
 use crate::config::values::Name;
-use crate::config::{ReadFiles, Source};
 use crate::daemon::unix_seconds;
 use crate::failure::Failure;
 use crate::state::{FormerKeys, replace};
@@ -71,16 +72,28 @@ fn path_in(folders: &Folders) -> Option<PathBuf> {
     Some(folders.first()?.join(FILE))
 }
 
-type AllTexts = BTreeMap<Kind, Texts>;
-
 /// Which changes of the registry the gateway takes.
 #[derive(Default)]
 struct Outcome {
-    accepted: Vec<Change>,
+    accepted: Vec<Difference>,
     /// Entries that it does not take.
     refused: BTreeMap<String, String>,
     /// What is wrong with them.
     errors: Vec<Failure>,
+}
+
+/// A host that the registry has with another text than the folders, or has no more.
+struct Difference {
+    kind: Kind,
+    name: String,
+    text: Option<String>,
+}
+
+impl Difference {
+    /// Returns its key in the registry.
+    fn key(&self) -> String {
+        key_of(self.kind, &self.name)
+    }
 }
 
 impl Outcome {
@@ -102,7 +115,7 @@ impl Mirror {
             return Err(source.wrong(None, what));
         }
         Ok(Self {
-            copied: Copied::read(&folders),
+            copied: Copied::default(),
             client,
             source,
             folders,
@@ -134,45 +147,32 @@ impl Mirror {
 
     /// Returns the keys that the registry had and has no more.
     fn gone(&self, listing: &Listing) -> Result<BTreeSet<String>, Failure> {
-        let mut known = self.copied.keys.clone();
-        known.extend(listing.entries.iter().map(|(key, _)| key.clone()));
-        if known.len() == listing.count {
+        let known = &self.copied.keys;
+        let added = listing
+            .entries
+            .iter()
+            .filter(|(key, _)| !known.contains(key));
+        if known.len() + added.count() == listing.count {
             return Ok(BTreeSet::new());
         }
         let present = self.client.keys(listing.revision)?;
-        Ok(&known - &present)
+        Ok(known - &present)
     }
 
-    /// Returns the texts in the folders.
-    fn texts(&self) -> Result<AllTexts, Failure> {
-        let mut all = AllTexts::new();
-        for kind in Kind::ALL {
-            let Some(folder) = self.folders.folder(kind) else {
-                continue;
-            };
-            let texts = all.entry(kind).or_default();
-            for file in self.source.files_in(kind, folder)? {
-                let name = file.path().file_name().unwrap_or_default();
-                texts.hosts.insert(name.into(), file.text().into());
-            }
-            texts.former = FormerKeys::read(folder).text().into();
-        }
-        Ok(all)
-    }
-
-    /// Returns the changes that lead from the folders to the registry, each with its key.
+    /// Returns the changes that lead from the folders to the registry.
     fn changes(
         &self,
         listing: &Listing,
         gone: &BTreeSet<String>,
         outcome: &mut Outcome,
-    ) -> Result<Vec<Change>, Failure> {
+    ) -> Result<Vec<Difference>, Failure> {
         let mut changes = Vec::new();
         for key in gone {
             if let Some((kind, name)) = host_of(key)
                 && self.folders.text(kind, &name.0)?.is_some()
             {
-                changes.push(Change::Remove { kind, name: name.0 });
+                let (name, text) = (name.0, None);
+                changes.push(Difference { kind, name, text });
             }
         }
         let mut entries = self.copied.refused.clone();
@@ -189,58 +189,67 @@ impl Mirror {
                 continue;
             };
             if self.folders.text(kind, &name)?.as_ref() != Some(&text) {
-                changes.push(Change::Put { kind, name, text });
+                let text = Some(text);
+                changes.push(Difference { kind, name, text });
             }
         }
         Ok(changes)
     }
 
-    /// Divides changes into those that leave a valid configuration, and the others.
-    fn accept(&self, texts: &mut AllTexts, changes: &[Change], outcome: &mut Outcome) {
-        let mut next = texts.clone();
+    /// Divides changes into those that leave a valid configuration, and the others. All of them together may be valid
+    /// where some alone are not, such as two that exchange an address.
+    fn accept(&self, changes: Vec<Difference>, outcome: &mut Outcome) -> Result<(), Failure> {
+        let mut config = GatewayConfig::load(&self.source)?;
+        if self.take(&mut config, &changes).is_ok() {
+            outcome.accepted = changes;
+            return Ok(());
+        }
         for change in changes {
-            change_texts(&mut next, change);
-        }
-        let (path, main) = (self.source.path().into(), self.source.text().into());
-        let folders = next.clone();
-        let files = ReadFiles {
-            folders,
-            ..ReadFiles::default()
-        };
-        match (
-            GatewayConfig::load(&Source::new(path, main, Some(files))),
-            changes,
-        ) {
-            (_, []) => {}
-            (Ok(_), _) => {
-                *texts = next;
-                outcome.accepted.extend_from_slice(changes);
-            }
-            (Err(error), [Change::Put { kind, name, text }]) => {
-                outcome.refuse(key_of(*kind, name), text.clone(), error);
-            }
-            (Err(error), [_]) => outcome.errors.push(error),
-            (Err(_), _) => {
-                let (first, second) = changes.split_at(changes.len() / 2);
-                self.accept(texts, first, outcome);
-                self.accept(texts, second, outcome);
+            match (
+                self.take(&mut config, slice::from_ref(&change)),
+                change.text.clone(),
+            ) {
+                (Ok(()), _) => outcome.accepted.push(change),
+                (Err(error), Some(text)) => outcome.refuse(change.key(), text, error),
+                (Err(error), None) => outcome.errors.push(error),
             }
         }
+        Ok(())
+    }
+
+    /// Has a configuration take changes, if it is valid with them.
+    fn take(&self, config: &mut GatewayConfig, changes: &[Difference]) -> Result<(), Failure> {
+        let mut texts = BTreeMap::<Kind, Texts>::new();
+        for Difference { kind, name, text } in changes {
+            let former = config.former_of(*kind).text();
+            let texts = texts.entry(*kind).or_insert_with(|| Texts {
+                former: former.into(),
+                ..Texts::default()
+            });
+            match text {
+                Some(text) => drop(texts.hosts.insert(file_of(name), text.clone())),
+                None => drop(texts.gone.insert(file_of(name))),
+            }
+        }
+        config.renew(&self.source, &texts)
     }
 
     /// Makes a change in the folders, and notes keys that count no more: their owners are told so.
-    fn copy(&self, change: &Change) -> Result<(), Failure> {
-        let (kind, name, next, reason) = match change {
-            Change::Put { kind, name, text } => (*kind, name, text.as_str(), Decline::Replaced),
-            Change::Remove { kind, name } => (*kind, name, "", Decline::Revoked),
-            Change::Rename { .. } => return self.folders.apply(change),
-        };
-        let former = self.folders.text(kind, name)?.unwrap_or_default();
-        let former = &keys_in(&former) - &keys_in(next);
+    fn copy(&self, change: Difference) -> Result<(), Failure> {
+        let Difference { kind, name, text } = change;
+        let former = self.folders.text(kind, &name)?.unwrap_or_default();
+        let former = &keys_in(&former) - &keys_in(text.as_deref().unwrap_or_default());
         if let Some(folder) = self.folders.folder(kind).filter(|_| !former.is_empty()) {
+            let reason = match text {
+                Some(_) => Decline::Replaced,
+                None => Decline::Revoked,
+            };
             FormerKeys::read(folder).note(folder, former, reason)?;
         }
-        self.folders.apply(change)
+        self.folders.apply(&match text {
+            Some(text) => Change::Put { kind, name, text },
+            None => Change::Remove { kind, name },
+        })
     }
 
     /// Adds the hosts to the registry that it never had. If it is new to this gateway, an empty one or one of an
@@ -340,9 +349,9 @@ impl Registry for Mirror {
         let mut outcome = Outcome::default();
         let changes = self.changes(&listing, &gone, &mut outcome)?;
         if !changes.is_empty() {
-            self.accept(&mut self.texts()?, &changes, &mut outcome);
+            self.accept(changes, &mut outcome)?;
         }
-        for change in &outcome.accepted {
+        for change in outcome.accepted {
             self.copy(change)?;
         }
         let keys = listing.entries.into_iter().map(|(key, _)| key);
@@ -374,25 +383,6 @@ impl Registry for Mirror {
         self.write(&writes)?;
         self.folders.apply(change)?;
         self.copied.write(&self.folders)
-    }
-}
-
-/// Makes a change in the texts of folders.
-fn change_texts(texts: &mut AllTexts, change: &Change) {
-    match change {
-        Change::Put { kind, name, text } => {
-            let hosts = &mut texts.entry(*kind).or_default().hosts;
-            hosts.insert(file_of(name), text.clone());
-        }
-        Change::Rename { kind, name, other } => {
-            let hosts = &mut texts.entry(*kind).or_default().hosts;
-            if let Some(text) = hosts.remove(&file_of(name)) {
-                hosts.insert(file_of(other), text);
-            }
-        }
-        Change::Remove { kind, name } => {
-            texts.entry(*kind).or_default().hosts.remove(&file_of(name));
-        }
     }
 }
 
