@@ -211,8 +211,11 @@ impl Host {
             let content = proven_attachment(&self.peers[to].settings.public, &step);
             let home = self.own_home();
             let proof = self.prove(home, &content);
+            let (number, former) = (step.number, self.mobile.gateway);
+            if !has_no_other && ![Some(to), home].contains(&Some(former)) {
+                self.send_site_message(now, former, &SiteMessage::Leave(step.clone()));
+            }
             let home = home.map(|home| self.key_of(home)).unwrap_or_default();
-            let number = step.number;
             self.send_site_message(now, to, &SiteMessage::Attach(step, proof, home));
             if has_no_other {
                 self.send_site_message(now, to, &SiteMessage::Alone(number));

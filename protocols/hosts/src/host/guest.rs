@@ -1,11 +1,12 @@
 //! Which gateway of a site serves a mobile host: the part of a gateway that is not its home.
 
+use association::Report;
 use units::{Duration, Instant};
 use wire::packet::Packet;
 
 use super::Host;
 use crate::EventKind;
-use crate::site::{Guest, Key, Member, Proof, Service, SiteMessage, Step, Yielded};
+use crate::site::{Guest, Key, Left, Member, Proof, SiteMessage, Step, Yielded};
 
 /// Pause before a home that has begun anew is asked again for a guest.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -61,17 +62,7 @@ impl Host {
         if step.number == guest.number && guest.service.is_served {
             return self.answer_guest(now, index);
         }
-        guest.number = step.number;
-        guest.claim = Some(Box::new((step.clone(), proof)));
-        self.change_guest(index, |guest| {
-            guest.service = Service {
-                is_here: true,
-                came: guest.service.came,
-                carried: guest.service.carried,
-                ..Service::default()
-            };
-            guest.relayed = None;
-        });
+        self.change_guest(index, |guest| guest.arrives(step.clone(), proof));
         self.takes_over(now, index);
         if let Some(home) = home {
             self.sent_to_home(now, home);
@@ -102,12 +93,13 @@ impl Host {
     }
 
     /// Serves a guest from now on, as its home says.
-    pub(super) fn serve(&mut self, now: Instant, index: usize, step: Step) {
+    pub(super) fn serve(&mut self, now: Instant, index: usize, step: Step, is_whole: bool) {
         let Some(guest) = self.guest(index) else {
             return;
         };
         if step.number == guest.number && guest.service.is_here {
             guest.service.is_served = true;
+            guest.service.is_whole |= is_whole;
             guest.service.is_unknown = false;
             guest.service.answer = step.report.map(Box::new);
             self.answer_guest(now, index);
@@ -125,8 +117,52 @@ impl Host {
         self.send_site_message(now, index, &SiteMessage::Attached(step));
     }
 
+    /// A guest has asked another gateway to serve it: ceases to before its home asks, which takes as long as the way there
+    /// and back.
+    pub(super) fn guest_leaves(&mut self, now: Instant, index: usize, step: Step) {
+        let is_silent = self.is_home_silent(index);
+        let Some(guest) = self.guest(index) else {
+            return;
+        };
+        let may_leave = guest.service.is_whole && guest.yielding.is_none() && !is_silent;
+        let is_late = step.number <= guest.number;
+        if is_late || !(may_leave || guest.left.is_some()) {
+            return;
+        }
+        if guest.left.is_none() {
+            self.return_packets(now, index, step.report.as_ref());
+        }
+        let mobile = self.key_of(index);
+        let Some(guest) = self.guest(index) else {
+            return;
+        };
+        let carried = guest.service.carried;
+        if let Some(left) = &guest.left {
+            let report = left.report.clone();
+            let step = Step { report, ..step };
+            self.answer_home(now, index, &SiteMessage::Left(mobile, step, carried));
+        }
+    }
+
+    /// Ends the service of a guest that goes on elsewhere, and returns to its home what was not delivered.
+    fn return_packets(&mut self, now: Instant, index: usize, delivered: Option<&Report>) {
+        let (report, packets) = self.end_service(now, index, delivered);
+        let returned = packets.iter().map(Packet::data_segments).sum();
+        if let Some(home) = self.home_of(index) {
+            for packet in packets {
+                self.hand_in(now, home, packet);
+            }
+        }
+        self.change_guest(index, |guest| {
+            (guest.service.is_here, guest.service.is_served) = (false, false);
+            guest.left = Some(Box::new(Left { report, returned }));
+        });
+    }
+
     /// The home of a guest asks this gateway to cease to serve it, once so many packets have come.
     pub(super) fn begin_to_yield(&mut self, now: Instant, index: usize, step: Step, sent: u64) {
+        let home = self.home_of(index).and_then(|home| self.peers.get(home));
+        let round_trip = home.and_then(|home| home.measured().0);
         let Some(guest) = self.guest(index) else {
             return;
         };
@@ -140,39 +176,41 @@ impl Host {
             // It has come back meanwhile, and begun anew: the request is about what was before.
             return;
         }
-        let due = guest.begin_to_yield(now, step, sent);
+        let due = guest.begin_to_yield(now, step, sent, round_trip);
         self.agenda.site.set(index, due);
         self.yield_due(now, index);
     }
 
     /// Ceases to serve a guest, if that is due.
     pub(super) fn yield_due(&mut self, now: Instant, index: usize) {
-        let (home, mobile) = (self.home_of(index), self.key_of(index));
+        let mobile = self.key_of(index);
         let Some(request) = self.guest(index).and_then(|guest| guest.take_due(now)) else {
             return;
         };
         self.agenda.site.clear(index);
-        let (report, packets) = self.end_service(now, index, request.report.as_ref());
-        let returned = packets.iter().map(Packet::data_segments).sum();
-        for packet in packets {
-            if let Some(home) = home {
-                self.hand_in(now, home, packet);
-            }
+        if self.guest(index).is_some_and(|guest| guest.left.is_none()) {
+            self.return_packets(now, index, request.report.as_ref());
         }
-        let mut service = Service::default();
-        self.change_guest(index, |guest| service = std::mem::take(&mut guest.service));
+        let Some(guest) = self.guest(index) else {
+            return;
+        };
+        let Some(left) = guest.left.take() else {
+            return;
+        };
+        let service = std::mem::take(&mut guest.service);
         let number = request.number;
         let message = SiteMessage::Yielded {
             mobile,
-            step: Step { number, report },
+            step: Step {
+                number,
+                report: left.report,
+            },
             counts: Yielded {
-                returned,
+                returned: left.returned,
                 carried: service.carried,
             },
         };
-        if let Some(guest) = self.guest(index) {
-            guest.yielded = Some(Box::new((number, message.clone())));
-        }
+        guest.yielded = Some(Box::new((number, message.clone())));
         self.answer_home(now, index, &message);
     }
 

@@ -2,10 +2,13 @@
 
 use association::{Association, Report};
 use units::Instant;
+use wire::packet::Packet;
 
 use super::Host;
 use crate::EventKind;
-use crate::site::{Home, Member, SiteMessage, Step, Yielded, proven_number};
+use crate::site::{
+    Departure, Home, Member, Moving, Request, SiteMessage, Stage, Step, Yielded, proven_number,
+};
 
 impl Host {
     /// Has a mobile host that belongs here served by the gateway `to` from now on, or by this one, by this attachment.
@@ -13,6 +16,12 @@ impl Host {
         let Some(home) = self.home(index) else { return };
         if step.number <= home.number {
             return self.place_again(now, index, to, step.number);
+        }
+        let moving = home.moving.as_deref_mut();
+        if let Some(moving) = moving.filter(|moving| moving.stage == Stage::Served) {
+            // What the former gateway had goes to the present one first, which passes it on.
+            moving.next = Some(Request { to, step });
+            return;
         }
         home.number = step.number;
         let was_elsewhere = home.place.is_some();
@@ -23,16 +32,8 @@ impl Host {
             }
         }
         let Some(home) = self.home(index) else { return };
-        if let Some(moving) = &mut home.moving {
-            // It has given up its last attachment, and begins anew.
-            moving.to = to;
-            moving.report = None;
-            if to == Some(moving.from) {
-                // It has gone back, and begun anew there: what that gateway had of it is gone.
-                moving.due = now;
-                self.finish_move(now, index);
-            }
-            return;
+        if home.moving.is_some() {
+            return self.set_next(now, index, to, &step);
         }
         match home.place {
             Some(from) if to != Some(from) => {
@@ -54,14 +55,74 @@ impl Host {
         }
     }
 
+    /// Notes the next gateway of a mobile host that has left its former one, or has given up its last attachment and
+    /// begins anew.
+    fn set_next(&mut self, now: Instant, index: usize, to: Option<usize>, step: &Step) {
+        let moving = self.home(index).and_then(|home| home.moving.as_deref());
+        let Some(moving) = moving else { return };
+        let (from, stage, due) = (moving.from, moving.stage, moving.due);
+        let due = match to {
+            // It has gone back, and begun anew there: what that gateway had of it is gone.
+            Some(to) if to == from => now,
+            Some(_) | None if stage == Stage::Left => self.patience_ends(now, from),
+            Some(_) | None => due,
+        };
+        let moving = self.home(index).and_then(|home| home.moving.as_deref_mut());
+        let returned = moving.map(|moving| moving.set_next(due, to, step));
+        for packet in returned.unwrap_or_default() {
+            self.go_on(now, index, packet);
+        }
+        self.agenda.site.set(index, due);
+        if stage == Stage::Left && to != Some(from) {
+            self.ask_to_yield(now, index);
+        }
+        self.finish_move(now, index);
+    }
+
+    /// A gateway says that a mobile host has left it.
+    pub(super) fn left(
+        &mut self,
+        now: Instant,
+        index: usize,
+        from: usize,
+        step: Step,
+        carried: u64,
+    ) {
+        let Some(home) = self.home(index) else { return };
+        let latest = home.number;
+        if step.number < latest {
+            return;
+        }
+        let Some(moving) = home.departure_from(now, from) else {
+            return;
+        };
+        if step.number == latest || moving.stage == Stage::Left {
+            moving.left = Some(Departure { step, carried });
+        }
+        let due = moving.due;
+        self.agenda.site.set(index, due);
+        self.finish_move(now, index);
+    }
+
+    /// Passes on a packet that the former gateway of a mobile host has returned.
+    pub(super) fn go_on(&mut self, now: Instant, index: usize, packet: Packet) {
+        let Some(home) = self.home(index) else { return };
+        let to = home.moving.as_deref().and_then(|moving| moving.to);
+        if to.is_some() {
+            home.sent += packet.data_segments();
+        }
+        self.hand_in(now, to.unwrap_or(index), packet);
+    }
+
     /// Returns the time until which what a former gateway still has is waited for: none, if that is gone, or has been
     /// silent for as long already.
     fn patience_ends(&self, now: Instant, gateway: usize) -> Instant {
         let peer = self.peers.get(gateway);
-        match peer.filter(|peer| peer.presence.is_linked()) {
-            Some(peer) => Home::waits_until(now, peer.due(Association::fade_since).unwrap_or(now)),
-            None => now,
-        }
+        let Some(peer) = peer.filter(|peer| peer.presence.is_linked()) else {
+            return now;
+        };
+        let silent_since = peer.due(Association::fade_since).unwrap_or(now);
+        Home::waits_until(now, silent_since, peer.measured().0)
     }
 
     /// Repeats what was said about an attachment.
@@ -77,7 +138,10 @@ impl Host {
                 Some(gateway) => (gateway, SiteMessage::ArrivedBehind(mobile, latest, proof)),
             };
             self.send_site_message(now, whom, &message);
-        } else if home.moving.is_some() {
+        } else if let Some(moving) = home.moving.as_deref() {
+            if moving.stage == Stage::Served {
+                self.answer_attachment(now, index);
+            }
             self.ask_to_yield(now, index);
         } else if home.place == to {
             self.answer_attachment(now, index);
@@ -117,9 +181,13 @@ impl Host {
             number: home.number,
             report: home.answer.clone(),
         };
-        match home.place {
+        match home.next_place() {
             None => self.send_site_message(now, index, &SiteMessage::Attached(step)),
-            Some(to) => self.send_site_message(now, to, &SiteMessage::Serve(mobile, step)),
+            Some(to) => {
+                let is_whole = home.moving.is_none();
+                let message = SiteMessage::Serve(mobile, step, is_whole);
+                self.send_site_message(now, to, &message);
+            }
         }
     }
 
@@ -163,16 +231,31 @@ impl Host {
 
     /// Ends a move, once the former gateway has ceased and all that it has sent has come.
     pub(super) fn finish_move(&mut self, now: Instant, index: usize) {
+        self.serve_next(now, index);
         let Some(home) = self.home(index) else { return };
         let Some(moving) = home.moving.take_if(|moving| moving.is_over(now)) else {
             return;
         };
         home.place = moving.to;
         self.agenda.site.clear(index);
-        for packet in moving.into_held() {
+        let (next, held) = moving.end();
+        for packet in held {
             self.send_to_member(now, index, packet);
         }
         self.answer_attachment(now, index);
+        if let Some(Request { to, step }) = next {
+            self.place(now, index, to, step);
+        }
+    }
+
+    /// Has the next gateway serve a mobile host that has left the former one, once all that it has sent there has come.
+    fn serve_next(&mut self, now: Instant, index: usize) {
+        let Some(home) = self.home(index) else { return };
+        let report = home.moving.as_deref_mut().and_then(Moving::begins_to_serve);
+        if let Some(report) = report {
+            home.answer = report;
+            self.answer_attachment(now, index);
+        }
     }
 
     /// Has no mobile host served by a gateway any more that is removed.

@@ -11,8 +11,8 @@ use super::Host;
 use super::members::stays_at_home;
 use crate::peer::Peer;
 use crate::site::{
-    Guest, Home, Key, Member, Parts, Proof, SiteMessage, Step, proven_attachment, proven_number,
-    split,
+    Guest, Home, Key, Member, Parts, Proof, SiteMessage, Stage, Step, proven_attachment,
+    proven_number, split,
 };
 use crate::{EventKind, Output, Role, SitePart, SiteStatus};
 
@@ -54,6 +54,9 @@ impl Host {
             (Role::Gateway, Member::Guest(_), SiteMessage::Attach(step, proof, home)) => {
                 self.guest_attaches(now, index, step, proof, &home);
             }
+            (Role::Gateway, Member::Guest(_), SiteMessage::Leave(step)) => {
+                self.guest_leaves(now, index, step);
+            }
             (Role::Gateway, Member::Guest(_), SiteMessage::Alone(number)) => {
                 self.may_stand_in(now, index, number);
             }
@@ -77,16 +80,18 @@ impl Host {
         let index = match &message {
             SiteMessage::Arrived(mobile, ..)
             | SiteMessage::ArrivedBehind(mobile, ..)
-            | SiteMessage::Serve(mobile, _)
+            | SiteMessage::Serve(mobile, ..)
             | SiteMessage::Probe(mobile, _)
             | SiteMessage::Echo(mobile, _)
             | SiteMessage::Yield { mobile, .. }
-            | SiteMessage::Yielded { mobile, .. } => index_of(mobile),
+            | SiteMessage::Yielded { mobile, .. }
+            | SiteMessage::Left(mobile, ..) => index_of(mobile),
             SiteMessage::Attach(..)
             | SiteMessage::Attached(_)
             | SiteMessage::Behind(..)
             | SiteMessage::Drain
             | SiteMessage::Parted
+            | SiteMessage::Leave(_)
             | SiteMessage::Alone(_)
             | SiteMessage::Dismissed
             | SiteMessage::Portion(_)
@@ -104,13 +109,16 @@ impl Host {
             SiteMessage::ArrivedBehind(_, number, proof) if is_home => {
                 self.guest_is_behind(now, index, &SiteMessage::Behind(number, proof));
             }
-            SiteMessage::Serve(_, step) if is_home => self.serve(now, index, step),
+            SiteMessage::Serve(_, step, is_whole) if is_home => {
+                self.serve(now, index, step, is_whole);
+            }
             SiteMessage::Yield { step, sent, .. } if is_home => {
                 self.begin_to_yield(now, index, step, sent);
             }
             SiteMessage::Yielded { step, counts, .. } => {
                 self.yielded(now, index, from, step, counts);
             }
+            SiteMessage::Left(_, step, carried) => self.left(now, index, from, step, carried),
             SiteMessage::Probe(mobile, bits) if self.home(index).is_some() => {
                 self.send_site_message(now, from, &SiteMessage::Echo(mobile, bits));
             }
@@ -329,7 +337,7 @@ impl Host {
         let place = match &mut self.peers[index].site.member {
             Member::Home(home) => {
                 if let Some(moving) = &mut home.moving {
-                    let held = moving.hold(packet);
+                    let held = moving.hold(packet, false);
                     self.counts.packets_unroutable += u64::from(!held);
                     return;
                 }
@@ -375,22 +383,33 @@ impl Host {
     fn take_for(&mut self, now: Instant, index: usize, from: usize, packet: &Packet) -> bool {
         let is_from_home = self.home_of(index) == Some(from);
         match &mut self.peers[index].site.member {
-            Member::Guest(guest) if is_from_home && guest.service.is_here => {
-                guest.service.came += packet.data_segments();
-                self.hand_in(now, index, packet.clone());
+            Member::Guest(guest) if is_from_home => {
+                let segments = packet.data_segments();
+                let to = match &mut guest.left {
+                    _ if guest.service.is_here => index,
+                    Some(left) => {
+                        left.returned += segments;
+                        from
+                    }
+                    None => return false,
+                };
+                guest.service.came += segments;
+                self.hand_in(now, to, packet.clone());
                 self.yield_due(now, index);
                 true
             }
             Member::Home(home) => {
-                let Some(moving) = home.move_from(from) else {
+                let Some(moving) = home.departure_from(now, from) else {
                     return false;
                 };
                 moving.returned += packet.data_segments();
-                let to = moving.to;
-                if to.is_some() {
-                    home.sent += packet.data_segments();
+                if moving.stage != Stage::Left {
+                    self.go_on(now, index, packet.clone());
+                } else {
+                    let (held, due) = (moving.hold(packet.clone(), true), moving.due);
+                    self.counts.packets_unroutable += u64::from(!held);
+                    self.agenda.site.set(index, due);
                 }
-                self.hand_in(now, to.unwrap_or(index), packet.clone());
                 self.finish_move(now, index);
                 true
             }

@@ -4,10 +4,11 @@ use association::Report;
 use session::PublicKey;
 use units::{Duration, Instant};
 
-use super::Exits;
 use super::message::{Proof, SiteMessage, Step};
+use super::{Exits, patience};
 
-/// Longest time for which packets from the home are waited for before this gateway ceases.
+/// Longest time for which packets from the home are waited for before this gateway ceases, if that is longer than some
+/// round trips to it.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Time after a relayed datagram for which others are expected: an idle mobile host sends that often.
@@ -24,6 +25,8 @@ pub(crate) struct Guest {
     pub(crate) claim: Option<Box<(Step, Proof)>>,
     /// Its service here.
     pub(crate) service: Service,
+    /// What was left of its service, once it has left before its home asked this gateway to cease.
+    pub(crate) left: Option<Box<Left>>,
     /// The request of its home to cease.
     pub(crate) yielding: Option<Box<Yielding>>,
     /// Time of the latest datagram from it that was relayed to its home.
@@ -41,6 +44,8 @@ pub(crate) struct Service {
     pub(crate) is_here: bool,
     /// True once its home has said so: packets from it are taken.
     pub(crate) is_served: bool,
+    /// True once all that another gateway had of it has come: it may leave without being asked to.
+    pub(crate) is_whole: bool,
     /// True if it may be served without an answer of its home, and while it is.
     pub(crate) may_be_alone: bool,
     pub(crate) is_unknown: bool,
@@ -49,6 +54,15 @@ pub(crate) struct Service {
     /// Segments to it that came from its home, and segments from it that went there.
     pub(crate) came: u64,
     pub(crate) carried: u64,
+}
+
+/// What was left of the service of a mobile host when it left.
+#[derive(Debug)]
+pub(crate) struct Left {
+    /// What was delivered from it.
+    pub(crate) report: Option<Report>,
+    /// Segments to it that were returned to its home.
+    pub(crate) returned: u64,
 }
 
 /// A request to cease to serve a mobile host.
@@ -68,6 +82,7 @@ impl Guest {
             number: 0,
             claim: None,
             service: Service::default(),
+            left: None,
             yielding: None,
             relayed: None,
             exits: None,
@@ -93,6 +108,27 @@ impl Guest {
         }
     }
 
+    /// Begins the service of a guest that attaches to this gateway.
+    pub(crate) fn arrives(&mut self, step: Step, proof: Proof) {
+        // What was before it left is counted no more at its home, either.
+        let has_left = self.left.take().is_some();
+        let former = std::mem::take(&mut self.service);
+        let (came, carried) = if has_left {
+            (0, 0)
+        } else {
+            (former.came, former.carried)
+        };
+        self.service = Service {
+            is_here: true,
+            came,
+            carried,
+            ..Service::default()
+        };
+        self.relayed = None;
+        self.number = step.number;
+        self.claim = Some(Box::new((step, proof)));
+    }
+
     /// Begins the service of a guest anew, as its home knows nothing of it any more; returns its attachment.
     pub(crate) fn begin_anew(&mut self) -> Option<(Step, Proof)> {
         let is_here = self.service.is_here && self.yielding.is_none();
@@ -107,8 +143,14 @@ impl Guest {
     }
 
     /// Notes the request of the home to cease; returns the time when it is met at the latest.
-    pub(crate) fn begin_to_yield(&mut self, now: Instant, step: Step, sent: u64) -> Instant {
-        let due = now + PATIENCE;
+    pub(crate) fn begin_to_yield(
+        &mut self,
+        now: Instant,
+        step: Step,
+        sent: u64,
+        round_trip: Option<Duration>,
+    ) -> Instant {
+        let due = now + patience(PATIENCE, round_trip);
         let request = || Box::new(Yielding { step, sent, due });
         self.yielding.get_or_insert_with(request).due
     }

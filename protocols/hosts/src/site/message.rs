@@ -34,8 +34,9 @@ pub(crate) enum SiteMessage {
     ArrivedBehind(Key, u64, Proof),
     /// To a mobile host's home: it wants to be served by the sender.
     Arrived(Key, Step, Proof),
-    /// From the home: the receiver serves the mobile host from now on.
-    Serve(Key, Step),
+    /// From the home: the receiver serves the mobile host from now on. The last value is true if all that another gateway
+    /// had of it has come.
+    Serve(Key, Step, bool),
     /// From the home: the receiver has to cease to serve the mobile host, once so many segments to it have come.
     Yield { mobile: Key, step: Step, sent: u64 },
     /// To the home: the sender has ceased to serve the mobile host.
@@ -61,6 +62,11 @@ pub(crate) enum SiteMessage {
     Alone(u64),
     /// From a gateway: the receiver is revoked there, and is not to serve its mobile hosts any more.
     Dismissed,
+    /// From a mobile host to its former gateway: it has asked another one to serve it, by this attachment.
+    Leave(Step),
+    /// To a mobile host's home: the sender has ceased to serve the mobile host, which has left it, and has carried so
+    /// many segments from it. Packets that still come for it are returned.
+    Left(Key, Step, u64),
 }
 
 /// Numbers of segments that a gateway has sent to the home of a mobile host that it served.

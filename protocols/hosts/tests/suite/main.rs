@@ -49,6 +49,7 @@ mod tap;
 mod tcp;
 mod troubles;
 mod verdicts;
+mod wandering;
 mod way_back;
 mod ways;
 mod window;

@@ -1,7 +1,6 @@
 //! A mobile host that moves between the gateways of a site.
 
 use hosts::{Decline, EventKind, Input};
-use machine::RandomStream;
 use tcp::{Config, Control};
 use units::{Duration, Probability};
 
@@ -61,9 +60,7 @@ fn a_move_stalls_a_flow_for_a_round_trip_of_the_hop_and_one_between_gateways() {
             site.move_to(to);
             site.run(SECOND * 2, false);
             assert_eq!(attachments(&site), 2 + number);
-            // Where neither is the home, its messages cross twice.
-            let crossings = if from == HOME || to == HOME { 1 } else { 2 };
-            let most = (setting.delay + setting.wire * crossings) * 2 + Duration::from_millis(2);
+            let most = (setting.delay + setting.wire) * 2 + Duration::from_millis(2);
             let stall = site.flows[0].stall;
             assert!(
                 percent > 0 || stall <= most,
@@ -75,37 +72,8 @@ fn a_move_stalls_a_flow_for_a_round_trip_of_the_hop_and_one_between_gateways() {
     }
 }
 
-/// Returns a site after 20 moves; `seed` chooses these and the setting.
-fn wanders(seed: u64) -> Roaming {
-    let mut random = RandomStream::named(seed, "moves");
-    let setting = Setting {
-        seed,
-        loss: Probability::ratio(random.below(10), 100),
-        wire: Duration::from_millis(random.below(40)),
-        delay: Duration::from_millis(1 + random.below(60)),
-        ..Setting::default()
-    };
-    let mut site = Roaming::new(setting);
-    site.run(SECOND * 3, true);
-    for _ in 0..20 {
-        site.move_to(1 + random.below(3) as usize);
-        site.run(Duration::from_millis(random.below(1_500)), false);
-    }
-    site
-}
-
-#[test]
-fn nothing_is_lost_repeated_or_reordered_by_many_moves() {
-    for seed in 0..8 {
-        let mut site = wanders(seed);
-        is_whole(&mut site);
-        let moves = attachments(&site);
-        assert!(moves > 4, "seed {seed}: {moves} moves");
-    }
-}
-
 /// Returns true if the mobile host has given up an attachment.
-fn has_given_up(site: &Roaming) -> bool {
+pub(crate) fn has_given_up(site: &Roaming) -> bool {
     let given_up = |(_, host, kind): &(_, usize, EventKind)| {
         *host == MOBILE && *kind == EventKind::NotAttached
     };
