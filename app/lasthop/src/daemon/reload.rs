@@ -54,6 +54,8 @@ pub(super) struct Reading {
     installed: Option<Diversion>,
     /// Inner addresses of other gateways' mobile hosts, whose packets leave here.
     exits: Vec<IpNet>,
+    /// True if a claim has read all files, for the reload that follows it.
+    has_claimed: bool,
     /// What follows the registry, if the gateway has one, before it has begun.
     follower: Option<Follower>,
 }
@@ -91,6 +93,7 @@ impl Reading {
             next: None,
             installed: charge.installed.clone(),
             exits: Vec::new(),
+            has_claimed: false,
             follower,
         }
     }
@@ -130,7 +133,10 @@ impl Reload for Reading {
     fn read(&mut self, since: u64) -> Result<String, String> {
         let mut read = || {
             let files = if let Some(members) = &mut self.members {
-                members.renew()?;
+                // A claim has read all that has changed, just before.
+                if !std::mem::take(&mut self.has_claimed) {
+                    members.renew()?;
+                }
                 let files = ReadFiles {
                     secrets: secrets(&members.config, &members.source)?,
                     folders: members.changes_since(since),
@@ -156,7 +162,11 @@ impl Reload for Reading {
 
     fn claim(&mut self, claim: &KeyClaim) -> Result<Claimed, String> {
         let stored = match &mut self.members {
-            Some(members) => store_claim(members, claim),
+            Some(members) => {
+                let stored = store_claim(members, claim);
+                self.has_claimed = stored.is_ok();
+                stored
+            }
             None => store_gateway_key(&self.path, claim).map(|()| Claimed::Stored),
         };
         stored.map_err(|error| error.to_string())

@@ -344,7 +344,7 @@ impl Members {
         };
         self.config.renew(&self.source, &[(kind, changed)].into())?;
         // Also if it cannot be written.
-        self.seen.doubt(kind, file_of(name).into());
+        self.seen.change(kind, file_of(name).into());
         let name = name.into();
         self.change(&Change::Put { kind, name, text })
     }

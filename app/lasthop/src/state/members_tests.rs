@@ -1,7 +1,7 @@
 //! Gateways of a site in files of their own are invited, join, and are removed.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hosts::Decline;
 use runtime::KeyClaim;
@@ -312,7 +312,13 @@ fn a_claim_takes_what_others_have_changed_since() {
     let refused = claim(&mut watched, 2, 4).unwrap_err();
     assert!(refused.contains("no host has this key"), "{refused}");
     gateway.load().rename("tablet", "phone").unwrap();
+    let before = watched.version();
     assert_eq!(claim(&mut watched, 3, 5), Ok(Claimed::Stored));
+    // The reload that follows need not look again.
+    let changes = watched.changes_since(before);
+    let mobiles = &changes[&Kind::Mobile];
+    assert!(mobiles.hosts[Path::new("phone.toml")].contains(&key(5).to_string()));
+    assert!(mobiles.gone.contains(Path::new("tablet.toml")));
     assert_eq!(
         watched.find("phone").and_then(|phone| phone.key),
         Some(key(5))

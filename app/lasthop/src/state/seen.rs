@@ -130,8 +130,9 @@ impl SeenFiles {
         }
     }
 
-    /// Has a file read again at the next look, or found to be gone.
-    pub(super) fn doubt(&mut self, kind: Kind, name: OsString) {
+    /// Notes that the content of a file is changed now; the next look reads it again, or finds that it is gone.
+    pub(super) fn change(&mut self, kind: Kind, name: OsString) {
+        self.version += 1;
         let seen = Seen {
             is_there: true,
             stamp: None,
