@@ -37,8 +37,8 @@ pub(crate) use stand_in::{Exits, HomeStep, Homes};
 pub use told::Told;
 pub(crate) use watch::{Watch, WatchStep};
 
-/// Returns the time for which a gateway waits for packets of another one, at this round trip: a lost packet takes some to
-/// repair.
+/// Returns the time for which a gateway waits for packets of another one, at this round trip: a lost packet takes some
+/// to repair.
 fn patience(least: Duration, round_trip: Option<Duration>) -> Duration {
     least.max(round_trip.unwrap_or(UNKNOWN_TRIP) * 4)
 }

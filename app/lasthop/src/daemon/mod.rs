@@ -11,6 +11,7 @@ mod mobile;
 mod names;
 mod peer;
 mod privileges;
+mod reading;
 mod reload;
 mod router_advertisements;
 mod source_check;

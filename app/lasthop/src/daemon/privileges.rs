@@ -16,7 +16,7 @@ use runtime::sockets::Divert;
 use runtime::{Change, Changed, KeyClaim};
 use rustix::thread::CapabilitySet;
 
-use super::reload::Reading;
+use super::reading::Reading;
 use super::split;
 use crate::config::Source;
 use crate::config::gateway::GatewayConfig;

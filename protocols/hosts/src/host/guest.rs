@@ -117,9 +117,9 @@ impl Host {
         self.send_site_message(now, index, &SiteMessage::Attached(step));
     }
 
-    /// A guest has asked another gateway to serve it: ceases to before its home asks, which takes as long as the way there
-    /// and back.
-    pub(super) fn guest_leaves(&mut self, now: Instant, index: usize, step: Step) {
+    /// A guest has asked another gateway to serve it: ceases to before its home asks, which takes as long as the way
+    /// there and back.
+    pub(super) fn guest_leaves(&mut self, now: Instant, index: usize, step: &Step) {
         let is_silent = self.is_home_silent(index);
         let Some(guest) = self.guest(index) else {
             return;
@@ -138,8 +138,10 @@ impl Host {
         };
         let carried = guest.service.carried;
         if let Some(left) = &guest.left {
-            let report = left.report.clone();
-            let step = Step { report, ..step };
+            let step = Step {
+                number: step.number,
+                report: left.report.clone(),
+            };
             self.answer_home(now, index, &SiteMessage::Left(mobile, step, carried));
         }
     }

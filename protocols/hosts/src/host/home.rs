@@ -251,9 +251,9 @@ impl Host {
     /// Has the next gateway serve a mobile host that has left the former one, once all that it has sent there has come.
     fn serve_next(&mut self, now: Instant, index: usize) {
         let Some(home) = self.home(index) else { return };
-        let report = home.moving.as_deref_mut().and_then(Moving::begins_to_serve);
-        if let Some(report) = report {
-            home.answer = report;
+        let moving = home.moving.as_deref_mut();
+        if let Some(left) = moving.and_then(Moving::begins_to_serve) {
+            home.answer = left.step.report;
             self.answer_attachment(now, index);
         }
     }

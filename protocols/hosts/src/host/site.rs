@@ -55,7 +55,7 @@ impl Host {
                 self.guest_attaches(now, index, step, proof, &home);
             }
             (Role::Gateway, Member::Guest(_), SiteMessage::Leave(step)) => {
-                self.guest_leaves(now, index, step);
+                self.guest_leaves(now, index, &step);
             }
             (Role::Gateway, Member::Guest(_), SiteMessage::Alone(number)) => {
                 self.may_stand_in(now, index, number);
@@ -403,12 +403,12 @@ impl Host {
                     return false;
                 };
                 moving.returned += packet.data_segments();
-                if moving.stage != Stage::Left {
-                    self.go_on(now, index, packet.clone());
-                } else {
+                if moving.stage == Stage::Left {
                     let (held, due) = (moving.hold(packet.clone(), true), moving.due);
                     self.counts.packets_unroutable += u64::from(!held);
                     self.agenda.site.set(index, due);
+                } else {
+                    self.go_on(now, index, packet.clone());
                 }
                 self.finish_move(now, index);
                 true

@@ -9,8 +9,8 @@ use wire::packet::Packet;
 use super::message::{Step, Yielded};
 use super::patience;
 
-/// Longest time for which packets wait for a former gateway, if that is longer than some round trips to it. Then they go
-/// on, perhaps out of order.
+/// Longest time for which packets wait for a former gateway, if that is longer than some round trips to it. Then they
+/// go on, perhaps out of order.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Most bytes of packets that wait.
 const HELD_MOST: usize = 4 << 20;
@@ -131,8 +131,8 @@ impl Home {
         }));
     }
 
-    /// Returns the move from this gateway, which has returned something for the mobile host: if it serves that, the mobile
-    /// host has left it for one that has not asked yet.
+    /// Returns the move from this gateway, which has returned something for the mobile host: if it serves that, the
+    /// mobile host has left it for one that has not asked yet.
     pub(crate) fn departure_from(&mut self, now: Instant, gateway: usize) -> Option<&mut Moving> {
         if self.moving.is_none() && self.place == Some(gateway) {
             self.begin_move(now + UNCLAIMED, gateway, Some(gateway), None);
@@ -225,14 +225,14 @@ impl Moving {
         std::mem::take(&mut self.held.returned)
     }
 
-    /// Returns the report of the former gateway if the next one can serve the mobile host from now on: all that it has
-    /// carried from there has come.
-    pub(crate) fn begins_to_serve(&mut self) -> Option<Option<Report>> {
+    /// Returns what the former gateway has said if the next one can serve the mobile host from now on: all that the
+    /// former one has carried from there has come.
+    pub(crate) fn begins_to_serve(&mut self) -> Option<Departure> {
         let (came, is_asked) = (self.came, self.stage == Stage::Asked);
         let has_come = |left: &mut Departure| is_asked && came >= left.carried;
         let left = self.left.take_if(has_come)?;
         self.stage = Stage::Served;
-        Some(left.step.report)
+        Some(left)
     }
 
     fn serves(&self, gateway: usize) -> bool {

@@ -34,8 +34,8 @@ pub(crate) enum SiteMessage {
     ArrivedBehind(Key, u64, Proof),
     /// To a mobile host's home: it wants to be served by the sender.
     Arrived(Key, Step, Proof),
-    /// From the home: the receiver serves the mobile host from now on. The last value is true if all that another gateway
-    /// had of it has come.
+    /// From the home: the receiver serves the mobile host from now on. The last value is true if all that another
+    /// gateway had of it has come.
     Serve(Key, Step, bool),
     /// From the home: the receiver has to cease to serve the mobile host, once so many segments to it have come.
     Yield { mobile: Key, step: Step, sent: u64 },

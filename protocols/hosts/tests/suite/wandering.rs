@@ -8,8 +8,8 @@ use crate::support::roaming::{HOME, Roaming, Setting};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Returns a site after 20 moves, with pauses of up to `longest`; `seed` chooses these and the setting, of which `setting`
-/// returns the rest.
+/// Returns a site after 20 moves, with pauses of up to `longest`; `seed` chooses these and the setting, of which
+/// `setting` returns the rest.
 fn wanders(
     seed: u64,
     longest: Duration,
