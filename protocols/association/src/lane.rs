@@ -1,5 +1,6 @@
 //! The lane of the streams, and the measurement of the hop that it crosses.
 
+use arq::StallGuard;
 use machine::Machine;
 use units::{Bytes, Duration, Instant};
 
@@ -19,7 +20,32 @@ const LANE_MOST: Bytes = Bytes::kibi(256);
 /// Delay of a call after its deadline that shows a time without processor: a driver rests for 1 ms.
 const LATE: Duration = Duration::from_millis(2);
 
+/// Times in which this process did not run.
+#[derive(Debug, Default)]
+pub(crate) struct Stalls {
+    /// Decides when the timers of streams may expire after one.
+    pub(crate) patience: StallGuard,
+    /// Time when this process ran last, as far as is known.
+    ran_at: Instant,
+}
+
 impl Association {
+    /// Returns the association for paths on which each frame may cost as many bytes as this beyond its own: segments of
+    /// connections that begin on a shorter path fit those, too, unless the link layer repairs TCP and cuts it anew.
+    #[must_use]
+    pub fn with_overhead_up_to(mut self, most: usize) -> Self {
+        self.link.overhead_most = most;
+        self
+    }
+
+    /// Has segments of new connections fit in frames on each path that it may take.
+    pub(crate) fn fit_segments(&mut self) {
+        let frame = self.arq.path().frame();
+        let link = &self.link;
+        let more = link.overhead_most.saturating_sub(link.overhead);
+        self.tcp.fit(frame.saturating_sub(more));
+    }
+
     pub(crate) fn tell_streams(&mut self, now: Instant, input: streams::Input) {
         match &mut self.streams {
             Some(streams) => streams.handle_input(now, input),

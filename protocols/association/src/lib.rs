@@ -23,10 +23,11 @@ mod withdraw;
 use std::collections::VecDeque;
 
 use air::{Air, Grant};
-use arq::{Arq, COMMON_FLOW, Config, StallGuard};
+use arq::{Arq, COMMON_FLOW, Config};
 pub use arq::{LinkEvent, PathNews, Report, ReportError};
 pub use flows::FlowLimits;
 use flows::{KnownFlows, Side};
+use lane::Stalls;
 use machine::{ConfigError, Machine};
 use marks::HeldReplies;
 pub use meters::RecentTraffic;
@@ -120,17 +121,10 @@ struct Link {
     is_up: bool,
     /// Bytes that each frame costs on the wire beyond its own.
     overhead: usize,
+    /// The same on the path on which it costs most.
+    overhead_most: usize,
     /// The rate that was last reported to the link repair, and true if it was more than the least one.
     reported_rate: (BitRate, bool),
-}
-
-/// Times in which this process did not run.
-#[derive(Debug, Default)]
-struct Stalls {
-    /// Decides when the timers of streams may expire after one.
-    patience: StallGuard,
-    /// Time when this process ran last, as far as is known.
-    ran_at: Instant,
 }
 
 impl Association {
@@ -141,6 +135,7 @@ impl Association {
             link: Link {
                 is_up: true,
                 overhead: config.overhead,
+                overhead_most: config.overhead,
                 reported_rate: (BitRate::ZERO, false),
             },
             memory: config.memory.max(arq::MEMORY_LEAST),
@@ -400,7 +395,7 @@ impl Association {
     /// Passes on outputs; returns the number of frames among them.
     fn drain(&mut self, now: Instant) -> usize {
         let mut frames = 0;
-        self.tcp.fit(self.arq.path().frame());
+        self.fit_segments();
         self.carry_tcp(now);
         while let Some(output) = self.arq.poll_output() {
             match output {

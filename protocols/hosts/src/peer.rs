@@ -303,8 +303,12 @@ pub(crate) fn around(endpoint: Option<HopAddress>) -> usize {
 
 /// Returns the bytes that a relay takes from each frame, more than a path to `endpoint`.
 pub(crate) fn of_relay(endpoint: Option<HopAddress>) -> usize {
-    let relay = HopAddress::Relay(Relay { by: 0, to: 0 });
-    around(Some(relay)).saturating_sub(around(endpoint))
+    around_relay().saturating_sub(around(endpoint))
+}
+
+/// Returns the bytes around a frame that a gateway relays.
+pub(crate) fn around_relay() -> usize {
+    around(Some(HopAddress::Relay(Relay { by: 0, to: 0 })))
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use planted::Bug;
 use session::Route;
 use units::Instant;
 use wire::address::HopAddress;
+use wire::ethernet;
 
 use super::Host;
-use crate::peer::of_relay;
+use crate::peer::{around_relay, of_relay};
 use crate::{EventKind, terms};
 
 impl Host {
@@ -142,6 +143,9 @@ impl Host {
             let name = format!("{}/{}", peer.settings.name, peer.streams.life);
             let reserve = if is_of_site { of_relay(place) } else { 0 };
             fresh = maker.equip(fresh, profile, &name, reserve);
+        }
+        if is_of_site {
+            fresh = fresh.with_overhead_up_to(around_relay() + ethernet::HEADER_BYTES);
         }
         let peer = &mut self.peers[index];
         if let Some(former) = &mut peer.association {

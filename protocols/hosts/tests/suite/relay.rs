@@ -60,6 +60,29 @@ fn tcp_without_repair_by_the_link_moves_without_a_stall() {
 }
 
 #[test]
+fn a_connection_is_as_fast_by_way_of_another_gateway() {
+    for tcp in [TcpMethod::Snoop, TcpMethod::Plain] {
+        let mut site = begun(Setting {
+            tcp: Tcp::Whole(tcp),
+            // So little that the window suffices by way of either.
+            wire: Duration::from_millis(1),
+            ..Setting::default()
+        });
+        download(&mut site);
+        let mut read = |to| {
+            site.move_to(to);
+            site.run(SECOND, true);
+            let before = site.read();
+            site.run(SECOND * 4, true);
+            site.read() - before
+        };
+        let (relayed, direct) = (read(2), read(HOME));
+        let share = relayed as f64 / direct as f64;
+        assert!(share > 0.97, "{tcp:?}: {share:.3} of {direct}");
+    }
+}
+
+#[test]
 fn split_tcp_moves_without_a_stall() {
     let mut site = begun(Setting {
         tcp: Tcp::Split,
