@@ -52,7 +52,7 @@ pub use cause::{Departure, LossCause, LossClassifier, LossCounts};
 pub use flow::COMMON_FLOW;
 pub use limits::MEMORY_LEAST;
 pub use path::{Path, PathNews, PathSearch};
-pub use report::{Report, ReportError};
+pub use report::Report;
 pub use sent_marks::EcnAbility;
 pub use stall::StallGuard;
 pub use stats::{BURST_CLASSES, EcnStats, ReceivedStats, SentStats, Stats};

@@ -24,14 +24,6 @@ pub(crate) struct Delivered {
     pub(crate) ahead: u32,
 }
 
-/// Reason why a report does not fit the state of this end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ReportError {
-    /// The other end has lost what it had confirmed, and this end does not have it any more.
-    #[error("the other end lacks data of stream {0} that it has confirmed")]
-    Lacks(u64),
-}
-
 impl Report {
     /// Returns what has been delivered of the stream of this number.
     pub(crate) fn of_stream(&self, number: u64) -> Delivered {

@@ -8,7 +8,7 @@ use wire::hop::{RecordHead, RecordWriter};
 use wire::packet::Packet;
 
 use crate::held::HeldData;
-use crate::report::{Delivered, ReportError};
+use crate::report::Delivered;
 
 /// One packet in the stream.
 #[derive(Debug)]
@@ -228,15 +228,14 @@ impl StreamSender {
             .insert_except(start..range.end.max(start), &self.islands);
     }
 
-    /// Returns the packets that are not delivered; of the first one, what is left of it.
-    ///
-    /// # Errors
-    /// If an earlier packet is missing.
-    pub(crate) fn withdraw(mut self, delivered: Delivered) -> Result<Vec<Packet>, ReportError> {
+    /// Returns true if this end still has everything from this offset on.
+    pub(crate) fn has_all_from(&self, offset: u64) -> bool {
         let first = self.records.front().map_or(self.end, |record| record.start);
-        if delivered.read < first {
-            return Err(ReportError::Lacks(self.number));
-        }
+        offset >= first
+    }
+
+    /// Returns the packets that are not delivered; of the first one, what is left of it.
+    pub(crate) fn withdraw(mut self, delivered: Delivered) -> Vec<Packet> {
         self.records.retain(|record| record.end() > delivered.read);
         let mut packets: Vec<_> = self
             .records
@@ -247,7 +246,7 @@ impl StreamSender {
             let left = begun.len().saturating_sub(delivered.ahead as usize);
             while begun.len() > left && begun.drop_first_segment() {}
         }
-        Ok(packets)
+        packets
     }
 
     /// Records that `range`, presumed lost before, was lost: the parts not sent again since are due for

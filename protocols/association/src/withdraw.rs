@@ -1,8 +1,7 @@
 //! The end of an association whose packets go on by another one.
 
-use arq::{Report, ReportError};
+use arq::{Report, Withdrawn};
 use units::Instant;
-use wire::packet::Packet;
 
 use crate::Association;
 
@@ -15,12 +14,10 @@ impl Association {
         report
     }
 
-    /// Ends the association; returns the packets that the other end has not delivered, each flow's in their order.
-    /// Packets without repair that are on their way are not among them, nor is what streams have.
-    ///
-    /// # Errors
-    /// If the other end has lost what it had confirmed.
-    pub fn withdraw(self, report: &Report) -> Result<Vec<Packet>, ReportError> {
-        Ok(self.arq.withdraw(report)?.packets)
+    /// Ends the association; returns the packets that the other end has not delivered, or may not have: see
+    /// [`Arq::withdraw`](arq::Arq::withdraw). Packets without repair that are on their way are not among them, nor is
+    /// what streams have.
+    pub fn withdraw(self, report: Option<&Report>) -> Withdrawn {
+        self.arq.withdraw(report)
     }
 }

@@ -98,8 +98,8 @@ impl Connection {
         }
     }
 
-    /// Takes a packet that comes out at a host, unless it is of an earlier connection. All come out at the gateway
-    /// where the connection began, as another one would translate their source to another address.
+    /// Takes a packet that comes out at a host, unless it is of an earlier connection. One that comes out elsewhere
+    /// than the connection began has another source, with which the fixed host has no connection: it resets this end.
     pub(crate) fn take(&mut self, now: Instant, host: usize, packet: &Packet) {
         if !self.ends.have(packet) {
             return;
@@ -114,8 +114,11 @@ impl Connection {
         if asks {
             self.exit = host;
         }
-        assert_eq!(host, self.exit, "it leaves elsewhere than it began");
-        self.ends.take(now, GATEWAY, packet);
+        if host == self.exit {
+            self.ends.take(now, GATEWAY, packet);
+        } else {
+            self.ends.reset[MOBILE] = true;
+        }
     }
 
     /// Returns the next packet of an end, and the host where it comes in.

@@ -350,6 +350,8 @@ impl Roaming {
     /// Lets time pass. Both flows send, unless they are `silent`.
     pub fn run(&mut self, span: Duration, silent: bool) {
         let end = self.now + span;
+        // What was begun since the last step is not yet known by its time.
+        self.step(silent);
         loop {
             let timers: [_; NAMES.len()] = std::array::from_fn(|host| self.due(host));
             let flying = self.network.flying.keys().next().map(|(due, _)| *due);

@@ -4,15 +4,17 @@ use wire::packet::Packet;
 
 use super::Arq;
 use super::receive::deliver;
-use crate::{Report, ReportError};
+use crate::Report;
 
-/// The packets that an end has not delivered, each flow's in their order.
+/// The packets that an end has not delivered, or may not have, each flow's in their order.
 #[derive(Debug, Default)]
 pub struct Withdrawn {
     /// IP packets: those that had been sent, then those that had not.
     pub packets: Vec<Packet>,
     /// Packets of the split transport that had not been sent.
     pub transport: Vec<Packet>,
+    /// True if all that the end lacks is among them, and nothing else.
+    pub is_whole: bool,
 }
 
 impl Arq {
@@ -24,11 +26,10 @@ impl Arq {
             .report(&mut |packet| deliver(packet, outputs, received))
     }
 
-    /// Ends this end; returns the packets that the other one has not delivered, by its report.
-    ///
-    /// # Errors
-    /// If the other end lacks what this end does not have any more: it has lost its state.
-    pub fn withdraw(self, report: &Report) -> Result<Withdrawn, ReportError> {
+    /// Ends this end; returns the packets that the other one has not delivered, by its report. Without a report, or for
+    /// a stream of which it lacks what this end does not have any more, these are the packets that had not been sent,
+    /// and those of TCP that it has not confirmed.
+    pub fn withdraw(self, report: Option<&Report>) -> Withdrawn {
         self.outbox.withdraw(report)
     }
 }

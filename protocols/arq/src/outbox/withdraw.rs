@@ -1,24 +1,37 @@
 //! The packets that are left when an association ends.
 
+use wire::ip::Protocol;
+
 use super::Outbox;
 use crate::Withdrawn;
-use crate::report::{Report, ReportError};
+use crate::report::{Delivered, Report};
 
 impl Outbox {
-    /// Returns the packets that the other end has not delivered.
-    pub(crate) fn withdraw(mut self, report: &Report) -> Result<Withdrawn, ReportError> {
-        let mut withdrawn = Withdrawn::default();
-        let sent = self.brief.withdraw(&report.brief);
-        withdrawn.packets.extend(sent);
+    /// Returns the packets that the other end has not delivered, or may not have.
+    pub(crate) fn withdraw(mut self, report: Option<&Report>) -> Withdrawn {
+        let mut withdrawn = Withdrawn {
+            is_whole: report.is_some(),
+            ..Withdrawn::default()
+        };
+        if let Some(report) = report {
+            let sent = self.brief.withdraw(&report.brief);
+            withdrawn.packets.extend(sent);
+        }
         for slot in self.table.slots() {
             let Some(mut flow) = self.table.remove(slot) else {
                 continue;
             };
             if let Some(stream) = flow.stream.take()
-                && !report.finished.contains(stream.number)
+                && !report.is_some_and(|report| report.finished.contains(stream.number))
             {
-                let delivered = report.of_stream(stream.number);
-                withdrawn.packets.extend(stream.withdraw(delivered)?);
+                let delivered = report.map(|report| report.of_stream(stream.number));
+                let delivered = delivered.filter(|delivered| stream.has_all_from(delivered.read));
+                withdrawn.is_whole &= delivered.is_some();
+                // Of what may have been delivered only TCP tolerates a copy.
+                let may_repeat = flow.key.protocol == Protocol::TCP;
+                if let Some(delivered) = delivered.or(may_repeat.then(Delivered::default)) {
+                    withdrawn.packets.extend(stream.withdraw(delivered));
+                }
             }
             let queue = if flow.is_transport() {
                 &mut withdrawn.transport
@@ -27,6 +40,6 @@ impl Outbox {
             };
             queue.extend(std::iter::from_fn(|| flow.dequeue()));
         }
-        Ok(withdrawn)
+        withdrawn
     }
 }

@@ -106,9 +106,8 @@ impl World {
         let new = [&self.config, &self.config].map(|config| Arq::new(config.clone()));
         let former = std::mem::replace(&mut self.ends, new);
         for ((end, former), other) in former.into_iter().enumerate().zip([1, 0]) {
-            let withdrawn = former
-                .withdraw(&reports[other])
-                .expect("a report that fits");
+            let withdrawn = former.withdraw(Some(&reports[other]));
+            assert!(withdrawn.is_whole, "a report that fits");
             for packet in withdrawn.packets {
                 let (flow, place) = name(&packet);
                 let is_brief = self.expected[other].brief.contains_key(&(flow, place));

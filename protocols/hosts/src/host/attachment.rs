@@ -309,12 +309,12 @@ impl Host {
         self.mobile.watch.answered();
         let former = self.mobile.gateway;
         self.mobile.comparisons.moved(now, attachment.cause);
-        let mut packets = None;
+        let (mut packets, mut kept) = (Vec::new(), former == index);
         if former != index {
             if let Some(mut association) = self.replace_association(now, former) {
                 self.associated(now, index).inherit(&mut association);
-                let report = step.report.as_ref();
-                packets = report.and_then(|report| association.withdraw(report).ok());
+                let withdrawn = association.withdraw(step.report.as_ref());
+                (packets, kept) = (withdrawn.packets, withdrawn.is_whole);
             }
             self.hand_over_routes(former, index);
             self.leave_gateway(now, former);
@@ -322,8 +322,7 @@ impl Host {
         }
         self.link(now, index);
         self.takes_over(now, index);
-        let kept = former == index || packets.is_some();
-        for packet in packets.unwrap_or_default() {
+        for packet in packets {
             self.route(now, packet);
         }
         let lasted = now.since(attachment.since);

@@ -283,17 +283,11 @@ impl Host {
         index: usize,
         report: Option<&Report>,
     ) -> (Option<Report>, Vec<Packet>) {
-        let Some(report) = report else {
-            self.replace_association(now, index);
-            return (None, Vec::new());
-        };
-        let own = self.associated(now, index).report(now);
+        let own = report.map(|_| self.associated(now, index).report(now));
         self.forward(now, index);
         let former = self.replace_association(now, index);
-        // A mobile host that has lost its state begins anew.
-        let packets = former.and_then(|former| former.withdraw(report).ok());
-        let packets = packets.unwrap_or_default();
-        (Some(own), packets)
+        let packets = former.map(|former| former.withdraw(report).packets);
+        (own, packets.unwrap_or_default())
     }
 
     /// Has the association with a peer take over flows whose senders have windows that fitted another queue.

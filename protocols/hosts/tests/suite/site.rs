@@ -2,7 +2,7 @@
 
 use hosts::{Decline, EventKind, Input};
 use tcp::{Config, Control};
-use units::{Duration, Probability};
+use units::{Bytes, Duration, Probability};
 
 use crate::support::build::private_key;
 use crate::support::ends::Ends;
@@ -379,6 +379,41 @@ fn a_download_of_tcp_stalls_no_longer_than_another_flow() {
         assert!(stall < Duration::from_millis(42), "to {to}: {stall}");
     }
     assert_eq!(attachments(&site), 19);
+}
+
+/// What the mobile host had sent by a gateway that is lost with its queue goes on by the next one: the sender learns
+/// what has come, and sends the rest.
+#[test]
+fn a_download_goes_on_soon_after_its_gateway_is_lost() {
+    let setting = Setting {
+        wire: Duration::from_millis(10),
+        ..Setting::default()
+    };
+    let mut site = Roaming::new(setting);
+    site.run(SECOND, true);
+    site.connect(Ends::new(&Config {
+        timestamps: true,
+        window_scaling: true,
+        receive_buffer: Bytes::new(150_000),
+        ..Config::kernel(Control::Cubic)
+    }));
+    site.run(SECOND * 2, true);
+    // The home waits for so long for what the former gateway still has.
+    let patience = Duration::from_millis(300);
+    let most = patience + (setting.delay + setting.wire) * 2 * 4;
+    site.move_to(2);
+    site.run(SECOND * 2, true);
+    for (lost, next) in [(2, 3), (3, 2), (2, 3)] {
+        site.take_stall();
+        site.network.cut = vec![[lost, MOBILE], [lost, HOME], [lost, next]];
+        site.move_to(next);
+        site.run(SECOND * 2, true);
+        let stall = site.take_stall();
+        assert!(stall < most, "{lost} to {next}: {stall}");
+        site.network.cut.clear();
+        site.run(SECOND * 5, true);
+    }
+    assert!(site.is_connected());
 }
 
 #[test]

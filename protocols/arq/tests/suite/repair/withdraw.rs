@@ -1,6 +1,6 @@
 //! Ends whose packets go on by another association, with what the other end has delivered.
 
-use arq::{Arq, Input, Report, ReportError};
+use arq::{Arq, Input, Report};
 use units::Duration;
 use wire::flow::Class;
 use wire::packet::Packet;
@@ -28,7 +28,8 @@ impl Pair {
         self.far.drain();
         self.far.arq = Arq::new(usual());
         let near = std::mem::replace(&mut self.near.arq, Arq::new(usual()));
-        let withdrawn = near.withdraw(&report).expect("a report that fits");
+        let withdrawn = near.withdraw(Some(&report));
+        assert!(withdrawn.is_whole, "a report that fits");
         withdrawn.packets
     }
 
@@ -158,7 +159,7 @@ fn a_stream_that_has_ended_lacks_nothing() {
 }
 
 #[test]
-fn an_end_that_has_lost_its_state_is_refused() {
+fn an_end_that_has_lost_its_state_is_noticed() {
     let mut pair = Pair::new();
     pair.near.bulk(1, 3);
     let sent = pair.near.send_all();
@@ -167,6 +168,25 @@ fn an_end_that_has_lost_its_state_is_refused() {
     let answers = pair.far.send_all();
     pair.near.receive_all(&answers);
     let near = std::mem::replace(&mut pair.near.arq, Arq::new(usual()));
-    let refused = near.withdraw(&Report::default()).err();
-    assert_eq!(refused, Some(ReportError::Lacks(0)));
+    assert!(!near.withdraw(Some(&Report::default())).is_whole);
+}
+
+#[test]
+fn without_a_report_only_what_tolerates_a_copy_is_sent_again() {
+    let mut pair = Pair::new();
+    pair.near.bulk(1, 4);
+    pair.near.brief(7, 100);
+    let sent = pair.near.send_all();
+    pair.far.receive_all(&sent[..2]);
+    pair.far.wait(Duration::from_millis(30));
+    let answers = pair.far.send_all();
+    pair.near.receive_all(&answers);
+    pair.near.bulk(1, 1);
+    pair.near.brief(7, 100);
+    let near = std::mem::replace(&mut pair.near.arq, Arq::new(usual()));
+    let withdrawn = near.withdraw(None);
+    assert!(!withdrawn.is_whole);
+    let names: Vec<_> = withdrawn.packets.iter().map(name).collect();
+    // Two of TCP are confirmed, and the first brief one may have come.
+    assert_eq!(names, [(1, 2), (1, 3), (1, 4), (7, 1)]);
 }
