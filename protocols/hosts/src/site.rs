@@ -8,6 +8,7 @@ mod attachment;
 mod comparison;
 mod directory;
 mod drain;
+mod exchange;
 mod guest;
 mod home;
 mod message;
@@ -20,15 +21,16 @@ use machine::Deadlines;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use session::PublicKey;
-use units::{Duration, Instant};
+use units::Instant;
 
 pub(crate) use attachment::{Attachment, Cause, Trial};
 pub use comparison::ComparisonStatus;
 pub(crate) use comparison::{CompareStep, Comparisons, Tally};
 pub(crate) use directory::{Directory, Entry, Mark, Portion, Reader, Replica};
 pub(crate) use drain::{Drain, is_avoided};
-pub(crate) use guest::{Guest, Left, Service};
-pub(crate) use home::{Departure, Home, Moving, Request, Stage};
+pub(crate) use exchange::Exchange;
+pub(crate) use guest::{Ceased, Guest, Left, Service};
+pub(crate) use home::{Departure, Home, Request, Stage};
 pub(crate) use message::{
     Key, Proof, SiteMessage, Step, Yielded, proven_attachment, proven_number,
 };
@@ -36,15 +38,6 @@ pub(crate) use parts::{Parts, split};
 pub(crate) use stand_in::{Exits, HomeStep, Homes};
 pub use told::Told;
 pub(crate) use watch::{Watch, WatchStep};
-
-/// Returns the time for which a gateway waits for packets of another one, at this round trip: a lost packet takes some
-/// to repair.
-fn patience(least: Duration, round_trip: Option<Duration>) -> Duration {
-    least.max(round_trip.unwrap_or(UNKNOWN_TRIP) * 4)
-}
-
-/// Round trip between two gateways that have not measured it.
-const UNKNOWN_TRIP: Duration = Duration::from_millis(250);
 
 /// Place of a peer in the site of this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

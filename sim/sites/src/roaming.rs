@@ -37,6 +37,8 @@ pub struct Network {
     pub bytes: [u64; NAMES.len()],
     /// Delay and probability of a loss that the hop to each gateway adds.
     pub more: [(Duration, Probability); NAMES.len()],
+    /// The same that the wire of each gateway adds, on the way to it and from it.
+    pub wires: [(Duration, Probability); NAMES.len()],
     /// Pairs of hosts between which nothing comes through.
     pub cut: Vec<[usize; 2]>,
     /// A host that is stopped, and until when: it does nothing, and what comes waits.
@@ -102,6 +104,7 @@ impl Roaming {
                 sent: [Instant::ZERO; NAMES.len()],
                 bytes: [0; NAMES.len()],
                 more: [(Duration::ZERO, Probability::NEVER); NAMES.len()],
+                wires: [(Duration::ZERO, Probability::NEVER); NAMES.len()],
                 cut: Vec::new(),
                 stopped: None,
             },
@@ -331,13 +334,19 @@ impl Roaming {
         let free_at = network.free_at.entry((from, to)).or_default();
         *free_at = self.now.max(*free_at) + rate.time_for(Bytes::from(buffer.len() + 42));
         let free_at = *free_at;
-        let (more, loses) = network.more[from.max(to)];
-        let arrives = network.acts_at(
-            to,
-            free_at + delay + if is_hop { more } else { Duration::ZERO },
-        );
-        let is_lossy = is_hop && loses != Probability::NEVER;
-        let is_lost = is_lossy && network.random.chance(loses);
+        let parts = if is_hop {
+            vec![network.more[from.max(to)]]
+        } else {
+            vec![network.wires[from], network.wires[to]]
+        };
+        let more = parts
+            .iter()
+            .fold(Duration::ZERO, |sum, (delay, _)| sum + *delay);
+        let arrives = network.acts_at(to, free_at + delay + more);
+        let mut losses = parts
+            .iter()
+            .filter(|(_, loses)| *loses != Probability::NEVER);
+        let is_lost = losses.any(|(_, loses)| network.random.chance(*loses));
         let is_cut = |pair: &[usize; 2]| pair.contains(&from) && pair.contains(&to);
         let is_full = is_hop && free_at.since(self.now) > setting.queue;
         if !is_full && !is_lost && !network.random.chance(loss) && !network.cut.iter().any(is_cut) {

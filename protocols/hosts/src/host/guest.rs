@@ -1,12 +1,11 @@
 //! Which gateway of a site serves a mobile host: the part of a gateway that is not its home.
 
-use association::Report;
 use units::{Duration, Instant};
 use wire::packet::Packet;
 
 use super::Host;
 use crate::EventKind;
-use crate::site::{Guest, Key, Left, Member, Proof, SiteMessage, Step, Yielded};
+use crate::site::{Ceased, Exchange, Guest, Key, Left, Member, Proof, Service, SiteMessage, Step};
 
 /// Pause before a home that has begun anew is asked again for a guest.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -30,7 +29,7 @@ impl Host {
         }
         match home.filter(|_| guest.service.is_served) {
             Some(home) => {
-                guest.service.carried += packet.data_segments();
+                guest.exchange.carried += packet.data_segments();
                 self.sent_to_home(now, home);
                 self.hand_in(now, home, packet);
             }
@@ -56,7 +55,8 @@ impl Host {
         let Some(guest) = self.guest(index) else {
             return;
         };
-        if step.number < guest.number {
+        // A late message may be one from before it left.
+        if step.number < guest.number || (step.number == guest.number && guest.left.is_some()) {
             return;
         }
         if step.number == guest.number && guest.service.is_served {
@@ -130,16 +130,17 @@ impl Host {
             return;
         }
         if guest.left.is_none() {
-            self.return_packets(now, index, step.report.as_ref());
+            self.return_packets(now, index, step);
         }
         let mobile = self.key_of(index);
         let Some(guest) = self.guest(index) else {
             return;
         };
-        let carried = guest.service.carried;
-        if let Some(left) = &guest.left {
+        let carried = guest.exchange.carried;
+        if let Some(left) = &mut guest.left {
+            left.number = left.number.max(step.number);
             let step = Step {
-                number: step.number,
+                number: left.number,
                 report: left.report.clone(),
             };
             self.answer_home(now, index, &SiteMessage::Left(mobile, step, carried));
@@ -147,9 +148,9 @@ impl Host {
     }
 
     /// Ends the service of a guest that goes on elsewhere, and returns to its home what was not delivered.
-    fn return_packets(&mut self, now: Instant, index: usize, delivered: Option<&Report>) {
-        let (report, packets) = self.end_service(now, index, delivered);
-        let returned = packets.iter().map(Packet::data_segments).sum();
+    fn return_packets(&mut self, now: Instant, index: usize, step: &Step) {
+        let (report, packets) = self.end_service(now, index, step.report.as_ref());
+        let returned: u64 = packets.iter().map(Packet::data_segments).sum();
         if let Some(home) = self.home_of(index) {
             for packet in packets {
                 self.hand_in(now, home, packet);
@@ -157,7 +158,9 @@ impl Host {
         }
         self.change_guest(index, |guest| {
             (guest.service.is_here, guest.service.is_served) = (false, false);
-            guest.left = Some(Box::new(Left { report, returned }));
+            guest.exchange.returned += returned;
+            let number = step.number;
+            guest.left = Some(Box::new(Left { number, report }));
         });
     }
 
@@ -168,11 +171,9 @@ impl Host {
         let Some(guest) = self.guest(index) else {
             return;
         };
-        if let Some((number, message)) = guest.yielded.as_deref()
-            && *number == step.number
-        {
-            let message = message.clone();
-            return self.answer_home(now, index, &message);
+        let ceased = guest.ceased.as_deref();
+        if ceased.is_some_and(|ceased| ceased.step.number == step.number) {
+            return self.has_ceased(now, index);
         }
         if step.number < guest.number && guest.service.is_here {
             // It has come back meanwhile, and begun anew: the request is about what was before.
@@ -185,35 +186,37 @@ impl Host {
 
     /// Ceases to serve a guest, if that is due.
     pub(super) fn yield_due(&mut self, now: Instant, index: usize) {
-        let mobile = self.key_of(index);
         let Some(request) = self.guest(index).and_then(|guest| guest.take_due(now)) else {
             return;
         };
         self.agenda.site.clear(index);
         if self.guest(index).is_some_and(|guest| guest.left.is_none()) {
-            self.return_packets(now, index, request.report.as_ref());
+            self.return_packets(now, index, &request);
         }
         let Some(guest) = self.guest(index) else {
             return;
         };
-        let Some(left) = guest.left.take() else {
-            return;
-        };
-        let service = std::mem::take(&mut guest.service);
-        let number = request.number;
-        let message = SiteMessage::Yielded {
-            mobile,
-            step: Step {
-                number,
-                report: left.report,
-            },
-            counts: Yielded {
-                returned: left.returned,
-                carried: service.carried,
-            },
-        };
-        guest.yielded = Some(Box::new((number, message.clone())));
-        self.answer_home(now, index, &message);
+        guest.service = Service::default();
+        if let Some(left) = &mut guest.left {
+            left.number = request.number;
+        }
+        guest.cease();
+        self.has_ceased(now, index);
+    }
+
+    /// Tells the home of a guest that this gateway has ceased to serve it.
+    fn has_ceased(&mut self, now: Instant, index: usize) {
+        let mobile = self.key_of(index);
+        let ceased = self.guest(index).and_then(|guest| guest.ceased.as_deref());
+        if let Some(Ceased { step, counts }) = ceased {
+            let (step, counts) = (step.clone(), *counts);
+            let message = SiteMessage::Yielded {
+                mobile,
+                step,
+                counts,
+            };
+            self.answer_home(now, index, &message);
+        }
     }
 
     fn answer_home(&mut self, now: Instant, index: usize, message: &SiteMessage) {
@@ -232,6 +235,9 @@ impl Host {
             if let Some(home) = self.home(index) {
                 home.count_anew(gateway);
             } else if self.home_of(index) == Some(gateway) {
+                if let Some(guest) = self.guest(index) {
+                    guest.exchange = Exchange::default();
+                }
                 self.arrive_again(now, index);
             }
         }

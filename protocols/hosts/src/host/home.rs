@@ -1,14 +1,17 @@
 //! Which gateway of a site serves a mobile host: the part of its home, which decides.
 
 use association::{Association, Report};
-use units::Instant;
+use units::{Duration, Instant};
 use wire::packet::Packet;
 
 use super::Host;
 use crate::EventKind;
 use crate::site::{
-    Departure, Home, Member, Moving, Request, SiteMessage, Stage, Step, Yielded, proven_number,
+    Departure, Home, Member, Request, SiteMessage, Stage, Step, Yielded, proven_number,
 };
+
+/// Pause, beyond a round trip, before a former gateway is asked again to cease.
+const AGAIN: Duration = Duration::from_millis(25);
 
 impl Host {
     /// Has a mobile host that belongs here served by the gateway `to` from now on, or by this one, by this attachment.
@@ -20,8 +23,7 @@ impl Host {
         let moving = home.moving.as_deref_mut();
         if let Some(moving) = moving.filter(|moving| moving.stage == Stage::Served) {
             // What the former gateway had goes to the present one first, which passes it on.
-            moving.next = Some(Request { to, step });
-            return;
+            return moving.follow(Request { to, step });
         }
         home.number = step.number;
         let was_elsewhere = home.place.is_some();
@@ -43,8 +45,7 @@ impl Host {
                 if let Some(home) = self.home(index) {
                     home.begin_move(due, from, to, step.report);
                 }
-                self.agenda.site.set(index, due);
-                self.ask_to_yield(now, index);
+                self.await_former(now, index);
                 self.finish_move(now, index);
             }
             Some(_) => {
@@ -60,11 +61,11 @@ impl Host {
     fn set_next(&mut self, now: Instant, index: usize, to: Option<usize>, step: &Step) {
         let moving = self.home(index).and_then(|home| home.moving.as_deref());
         let Some(moving) = moving else { return };
-        let (from, stage, due) = (moving.from, moving.stage, moving.due);
+        let (from, has_left, due) = (moving.from, moving.has_left(), moving.due);
         let due = match to {
             // It has gone back, and begun anew there: what that gateway had of it is gone.
             Some(to) if to == from => now,
-            Some(_) | None if stage == Stage::Left => self.patience_ends(now, from),
+            Some(_) | None if has_left => self.patience_ends(now, from),
             Some(_) | None => due,
         };
         let moving = self.home(index).and_then(|home| home.moving.as_deref_mut());
@@ -72,9 +73,8 @@ impl Host {
         for packet in returned.unwrap_or_default() {
             self.go_on(now, index, packet);
         }
-        self.agenda.site.set(index, due);
-        if stage == Stage::Left && to != Some(from) {
-            self.ask_to_yield(now, index);
+        if to != Some(from) {
+            self.await_former(now, index);
         }
         self.finish_move(now, index);
     }
@@ -96,27 +96,26 @@ impl Host {
         let Some(moving) = home.departure_from(now, from) else {
             return;
         };
-        if step.number == latest || moving.stage == Stage::Left {
-            moving.left = Some(Departure { step, carried });
+        if step.number == latest || moving.has_left() {
+            moving.leaves(now, Departure { step, carried });
         }
-        let due = moving.due;
-        self.agenda.site.set(index, due);
         self.finish_move(now, index);
+        self.await_former(now, index);
     }
 
     /// Passes on a packet that the former gateway of a mobile host has returned.
     pub(super) fn go_on(&mut self, now: Instant, index: usize, packet: Packet) {
         let Some(home) = self.home(index) else { return };
         let to = home.moving.as_deref().and_then(|moving| moving.to);
-        if to.is_some() {
-            home.sent += packet.data_segments();
+        if let Some(to) = to {
+            home.exchange(to).sent += packet.data_segments();
         }
         self.hand_in(now, to.unwrap_or(index), packet);
     }
 
     /// Returns the time until which what a former gateway still has is waited for: none, if that is gone, or has been
     /// silent for as long already.
-    fn patience_ends(&self, now: Instant, gateway: usize) -> Instant {
+    pub(super) fn patience_ends(&self, now: Instant, gateway: usize) -> Instant {
         let peer = self.peers.get(gateway);
         let Some(peer) = peer.filter(|peer| peer.presence.is_linked()) else {
             return now;
@@ -142,7 +141,7 @@ impl Host {
             if moving.stage == Stage::Served {
                 self.answer_attachment(now, index);
             }
-            self.ask_to_yield(now, index);
+            self.await_former(now, index);
         } else if home.place == to {
             self.answer_attachment(now, index);
         }
@@ -165,7 +164,6 @@ impl Host {
         }
         if let Some(home) = self.home(index) {
             (home.place, home.answer) = (to, answer);
-            (home.sent, home.came) = (0, 0);
         }
         for packet in packets {
             self.send_to_member(now, index, packet);
@@ -191,21 +189,32 @@ impl Host {
         }
     }
 
-    /// Asks the former gateway of a mobile host to cease to serve it.
-    fn ask_to_yield(&mut self, now: Instant, index: usize) {
+    /// Waits for the former gateway of a mobile host: asks it to cease to serve that, until it has answered.
+    pub(super) fn await_former(&mut self, now: Instant, index: usize) {
         let mobile = self.key_of(index);
         let Some(home) = self.home(index) else { return };
         let number = home.number;
-        let moving = home.moving.as_deref();
-        let Some(moving) = moving.filter(|moving| moving.awaited.is_none()) else {
+        let Some(moving) = home.moving.as_deref() else {
             return;
         };
-        let (from, sent) = (moving.from, moving.sent);
-        let step = Step {
-            number,
-            report: moving.report.clone(),
-        };
-        self.send_site_message(now, from, &SiteMessage::Yield { mobile, step, sent });
+        let (from, due) = (moving.from, moving.due);
+        match moving.stage {
+            Stage::Away => {}
+            Stage::Asked | Stage::Served if moving.awaited.is_none() => {
+                let step = Step {
+                    number,
+                    report: moving.report.clone(),
+                };
+                let sent = home.exchange(from).sent;
+                let message = SiteMessage::Yield { mobile, step, sent };
+                self.send_site_message(now, from, &message);
+                let round_trip = self.peers[from].measured().0.unwrap_or_default();
+                self.agenda
+                    .site
+                    .set(index, due.min(now + AGAIN + round_trip));
+            }
+            Stage::Left | Stage::Asked | Stage::Served => self.agenda.site.set(index, due),
+        }
     }
 
     /// The former gateway of a mobile host has ceased to serve it.
@@ -233,7 +242,7 @@ impl Host {
     pub(super) fn finish_move(&mut self, now: Instant, index: usize) {
         self.serve_next(now, index);
         let Some(home) = self.home(index) else { return };
-        let Some(moving) = home.moving.take_if(|moving| moving.is_over(now)) else {
+        let Some(moving) = home.end_move(now) else {
             return;
         };
         home.place = moving.to;
@@ -251,8 +260,7 @@ impl Host {
     /// Has the next gateway serve a mobile host that has left the former one, once all that it has sent there has come.
     fn serve_next(&mut self, now: Instant, index: usize) {
         let Some(home) = self.home(index) else { return };
-        let moving = home.moving.as_deref_mut();
-        if let Some(left) = moving.and_then(Moving::begins_to_serve) {
+        if let Some(left) = home.begins_to_serve() {
             home.answer = left.step.report;
             self.answer_attachment(now, index);
         }

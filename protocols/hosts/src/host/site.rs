@@ -11,8 +11,8 @@ use super::Host;
 use super::members::stays_at_home;
 use crate::peer::Peer;
 use crate::site::{
-    Guest, Home, Key, Member, Parts, Proof, SiteMessage, Stage, Step, proven_attachment,
-    proven_number, split,
+    Guest, Home, Key, Member, Parts, Proof, SiteMessage, Step, proven_attachment, proven_number,
+    split,
 };
 use crate::{EventKind, Output, Role, SitePart, SiteStatus};
 
@@ -335,12 +335,18 @@ impl Host {
                     self.counts.packets_unroutable += u64::from(!held);
                     return;
                 }
-                if home.place.is_some() {
-                    home.sent += packet.data_segments();
+                if let Some(place) = home.place {
+                    home.exchange(place).sent += packet.data_segments();
                 }
                 home.place
             }
-            Member::Guest(guest) => home.filter(|_| !guest.service.is_here),
+            Member::Guest(guest) => {
+                let home = home.filter(|_| !guest.service.is_here);
+                if home.is_some() {
+                    guest.exchange.returned += packet.data_segments();
+                }
+                home
+            }
             Member::Gateway => None,
         };
         self.hand_in(now, place.unwrap_or(index), packet);
@@ -359,18 +365,37 @@ impl Host {
         let Some(ip) = packet.ip() else { return };
         let owner = |address| self.routes.owner(address);
         let [source, destination] = [ip.source(), ip.destination()].map(owner);
+        let serves = |home: &&mut Home| home.is_served_by(from);
         if let Some(index) = source
-            && self
-                .home(index)
-                .is_some_and(|home| home.counts(from, &packet))
+            && let Some(home) = self.home(index).filter(serves)
         {
+            home.exchange(from).carried += packet.data_segments();
             if !self.split(now, Origin::Hop, &packet) {
                 self.outputs.push_back(Output::Packet(packet));
             }
             return self.finish_move(now, index);
         }
         let is_taken = destination.is_some_and(|index| self.take_for(now, index, from, &packet));
-        self.counts.packets_unroutable += u64::from(!is_taken);
+        if !is_taken {
+            self.counts.packets_unroutable += 1;
+            self.count_late(source, destination, from, &packet);
+        }
+    }
+
+    /// Counts a packet of a mobile host, or to one, that has come from its former gateway too late, as that counts it.
+    fn count_late(
+        &mut self,
+        source: Option<usize>,
+        destination: Option<usize>,
+        from: usize,
+        packet: &Packet,
+    ) {
+        let segments = packet.data_segments();
+        if let Some(home) = source.and_then(|index| self.home(index)) {
+            home.exchange(from).carried += segments;
+        } else if let Some(home) = destination.and_then(|index| self.home(index)) {
+            home.exchange(from).returned += segments;
+        }
     }
 
     /// Passes on a packet to a mobile host that another gateway has sent; returns false if it may not.
@@ -379,27 +404,33 @@ impl Host {
         match &mut self.peers[index].site.member {
             Member::Guest(guest) if is_from_home => {
                 let segments = packet.data_segments();
-                let to = match &mut guest.left {
+                guest.exchange.sent += segments;
+                let to = match &guest.left {
                     _ if guest.service.is_here => index,
-                    Some(left) => {
-                        left.returned += segments;
+                    Some(_) => {
+                        guest.exchange.returned += segments;
                         from
                     }
                     None => return false,
                 };
-                guest.service.came += segments;
                 self.hand_in(now, to, packet.clone());
                 self.yield_due(now, index);
                 true
             }
-            Member::Home(home) => {
-                let Some(moving) = home.departure_from(now, from) else {
+            Member::Home(_) => {
+                let due = self.patience_ends(now, from);
+                let Some(home) = self.home(index) else {
                     return false;
                 };
-                moving.returned += packet.data_segments();
-                if moving.stage == Stage::Left {
-                    let (held, due) = (moving.hold(packet.clone(), true), moving.due);
-                    self.counts.packets_unroutable += u64::from(!held);
+                let Some(moving) = home.departure_from(due, from) else {
+                    return false;
+                };
+                let (has_left, due) = (moving.has_left(), moving.due);
+                if has_left && !moving.hold(packet.clone(), true) {
+                    return false;
+                }
+                home.exchange(from).returned += packet.data_segments();
+                if has_left {
                     self.agenda.site.set(index, due);
                 } else {
                     self.go_on(now, index, packet.clone());
@@ -415,6 +446,7 @@ impl Host {
     pub(super) fn site_due(&mut self, now: Instant) {
         while let Some(index) = self.agenda.site.pop_due(now) {
             self.finish_move(now, index);
+            self.await_former(now, index);
             self.yield_due(now, index);
             self.arrive_if_unserved(now, index);
             self.home_due(now, index);

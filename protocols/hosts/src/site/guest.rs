@@ -4,12 +4,16 @@ use association::Report;
 use session::PublicKey;
 use units::{Duration, Instant};
 
-use super::message::{Proof, SiteMessage, Step};
-use super::{Exits, patience};
+use super::Exits;
+use super::exchange::{Exchange, Patience};
+use super::message::{Proof, Step, Yielded};
 
-/// Longest time for which packets from the home are waited for before this gateway ceases, if that is longer than some
-/// round trips to it.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// Time for which packets from the home are waited for before this gateway ceases; the home waits for longer.
+const PATIENCE: Patience = Patience {
+    least: Duration::from_millis(200),
+    most: Duration::from_secs(1),
+    trips: 3,
+};
 
 /// Time after a relayed datagram for which others are expected: an idle mobile host sends that often.
 const RELAYED: Duration = Duration::from_secs(60);
@@ -25,6 +29,8 @@ pub(crate) struct Guest {
     pub(crate) claim: Option<Box<(Step, Proof)>>,
     /// Its service here.
     pub(crate) service: Service,
+    /// Its packets between here and its home.
+    pub(crate) exchange: Exchange,
     /// What was left of its service, once it has left before its home asked this gateway to cease.
     pub(crate) left: Option<Box<Left>>,
     /// The request of its home to cease.
@@ -33,8 +39,8 @@ pub(crate) struct Guest {
     pub(crate) relayed: Option<Instant>,
     /// Its flows that leave here, if this gateway has stood in for its home since it came.
     pub(crate) exits: Option<Box<Exits>>,
-    /// Number of the latest request to cease that was met, and the answer.
-    pub(crate) yielded: Option<Box<(u64, SiteMessage)>>,
+    /// The answer to the latest request to cease that was met, or will be.
+    pub(crate) ceased: Option<Box<Ceased>>,
 }
 
 /// Service of a guest.
@@ -51,18 +57,23 @@ pub(crate) struct Service {
     pub(crate) is_unknown: bool,
     /// The answer to its attachment.
     pub(crate) answer: Option<Box<Report>>,
-    /// Segments to it that came from its home, and segments from it that went there.
-    pub(crate) came: u64,
-    pub(crate) carried: u64,
 }
 
 /// What was left of the service of a mobile host when it left.
 #[derive(Debug)]
 pub(crate) struct Left {
+    /// Number of its attachment to the next gateway.
+    pub(crate) number: u64,
     /// What was delivered from it.
     pub(crate) report: Option<Report>,
-    /// Segments to it that were returned to its home.
-    pub(crate) returned: u64,
+}
+
+/// The end of the service of a mobile host.
+#[derive(Debug)]
+pub(crate) struct Ceased {
+    /// The attachment to the next gateway, and what was delivered from the mobile host.
+    pub(crate) step: Step,
+    pub(crate) counts: Yielded,
 }
 
 /// A request to cease to serve a mobile host.
@@ -82,11 +93,12 @@ impl Guest {
             number: 0,
             claim: None,
             service: Service::default(),
+            exchange: Exchange::default(),
             left: None,
             yielding: None,
             relayed: None,
             exits: None,
-            yielded: None,
+            ceased: None,
         }
     }
 
@@ -110,18 +122,10 @@ impl Guest {
 
     /// Begins the service of a guest that attaches to this gateway.
     pub(crate) fn arrives(&mut self, step: Step, proof: Proof) {
-        // What was before it left is counted no more at its home, either.
-        let has_left = self.left.take().is_some();
-        let former = std::mem::take(&mut self.service);
-        let (came, carried) = if has_left {
-            (0, 0)
-        } else {
-            (former.came, former.carried)
-        };
+        // It is back before its home has asked for what it left.
+        self.cease();
         self.service = Service {
             is_here: true,
-            came,
-            carried,
             ..Service::default()
         };
         self.relayed = None;
@@ -142,6 +146,19 @@ impl Guest {
         Some(claim.clone())
     }
 
+    /// Notes the answer to a request of the home to cease, if the guest has left.
+    pub(crate) fn cease(&mut self) {
+        if let Some(Left { number, report }) = self.left.take().map(|left| *left) {
+            self.ceased = Some(Box::new(Ceased {
+                step: Step { number, report },
+                counts: Yielded {
+                    returned: self.exchange.returned,
+                    carried: self.exchange.carried,
+                },
+            }));
+        }
+    }
+
     /// Notes the request of the home to cease; returns the time when it is met at the latest.
     pub(crate) fn begin_to_yield(
         &mut self,
@@ -150,17 +167,18 @@ impl Guest {
         sent: u64,
         round_trip: Option<Duration>,
     ) -> Instant {
-        let due = now + patience(PATIENCE, round_trip);
+        let due = PATIENCE.ends(now, round_trip);
         let request = || Box::new(Yielding { step, sent, due });
         self.yielding.get_or_insert_with(request).due
     }
 
     /// Returns the request to cease if it can be met: all packets have come, or are waited for no more.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<Step> {
-        let came = self.service.came;
+        let came = self.exchange.sent;
         let due = self
             .yielding
-            .take_if(|request| came >= request.sent || now >= request.due);
-        due.map(|request| request.step)
+            .take_if(|request| came >= request.sent || now >= request.due)?;
+        self.exchange.sent = came.max(due.sent);
+        Some(due.step)
     }
 }

@@ -1,17 +1,21 @@
 //! A mobile host at its home.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use association::Report;
 use units::{Duration, Instant};
 use wire::packet::Packet;
 
+use super::exchange::{Exchange, Patience};
 use super::message::{Step, Yielded};
-use super::patience;
 
-/// Longest time for which packets wait for a former gateway, if that is longer than some round trips to it. Then they
-/// go on, perhaps out of order.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// Time for which packets wait for a former gateway: a round trip longer than that waits for them. Then they go on,
+/// perhaps out of order. A mobile host that flees a silent gateway waits for 2 s.
+const PATIENCE: Patience = Patience {
+    least: Duration::from_millis(300),
+    most: Duration::from_millis(1_500),
+    trips: 5,
+};
 /// Most bytes of packets that wait.
 const HELD_MOST: usize = 4 << 20;
 /// Longest time for which the next gateway is waited for: a mobile host gives up its move then.
@@ -26,10 +30,8 @@ pub(crate) struct Home {
     pub(crate) number: u64,
     /// What the former gateway's association has delivered, for an answer that is repeated.
     pub(crate) answer: Option<Report>,
-    /// Segments with data to it that went to the gateway that serves it, and from it that came from there. A packet
-    /// that stands for several may arrive in parts, and an acknowledgement may take the place of another one.
-    pub(crate) sent: u64,
-    pub(crate) came: u64,
+    /// Its packets between here and each gateway that has served it.
+    exchanges: BTreeMap<usize, Exchange>,
     /// Its move from another gateway, until that has ceased.
     pub(crate) moving: Option<Box<Moving>>,
 }
@@ -47,12 +49,7 @@ pub(crate) struct Moving {
     pub(crate) report: Option<Report>,
     /// What the former gateway has said when the mobile host left it, before it was asked to cease.
     pub(crate) left: Option<Departure>,
-    /// Segments to the mobile host that went to the former gateway.
-    pub(crate) sent: u64,
-    /// Segments from the mobile host, and to it, that came from the former gateway.
-    pub(crate) came: u64,
-    pub(crate) returned: u64,
-    /// Numbers of these that it has sent, once it has ceased.
+    /// Numbers of segments that the former gateway has sent, once it has ceased.
     pub(crate) awaited: Option<Yielded>,
     /// Time from which nothing is waited for any more.
     pub(crate) due: Instant,
@@ -64,6 +61,8 @@ pub(crate) struct Moving {
 pub(crate) enum Stage {
     /// The mobile host has left the former gateway, and no other one has asked for it.
     Left,
+    /// The same, for so long that packets to it are dropped.
+    Away,
     /// The next gateway has asked for it.
     Asked,
     /// The next gateway serves it, before all of the former one has come.
@@ -104,7 +103,7 @@ impl Home {
         silent_since: Instant,
         round_trip: Option<Duration>,
     ) -> Instant {
-        now.max(silent_since + patience(PATIENCE, round_trip))
+        now.max(PATIENCE.ends(silent_since, round_trip))
     }
 
     /// Begins a move from one gateway to another one, or to this one, which ends at the time `due` at the latest.
@@ -122,20 +121,22 @@ impl Home {
             next: None,
             report,
             left: None,
-            sent: std::mem::take(&mut self.sent),
-            came: std::mem::take(&mut self.came),
-            returned: 0,
             awaited: None,
             due,
             held: Held::default(),
         }));
     }
 
+    /// Returns the packets between here and another gateway.
+    pub(crate) fn exchange(&mut self, gateway: usize) -> &mut Exchange {
+        self.exchanges.entry(gateway).or_default()
+    }
+
     /// Returns the move from this gateway, which has returned something for the mobile host: if it serves that, the
-    /// mobile host has left it for one that has not asked yet.
-    pub(crate) fn departure_from(&mut self, now: Instant, gateway: usize) -> Option<&mut Moving> {
+    /// mobile host has left it for one that has not asked yet. Unless the gateway says so, too, that ends at `due`.
+    pub(crate) fn departure_from(&mut self, due: Instant, gateway: usize) -> Option<&mut Moving> {
         if self.moving.is_none() && self.place == Some(gateway) {
-            self.begin_move(now + UNCLAIMED, gateway, Some(gateway), None);
+            self.begin_move(due, gateway, Some(gateway), None);
             if let Some(moving) = &mut self.moving {
                 moving.stage = Stage::Left;
             }
@@ -159,19 +160,15 @@ impl Home {
         }
         if let Some(moving) = self.moving.as_deref_mut() {
             moving.to = moving.to.filter(|to| *to != gateway);
+            moving.next.take_if(|next| next.to == Some(gateway));
         }
         self.place = self.place.filter(|place| *place != gateway);
+        self.exchanges.remove(&gateway);
     }
 
     /// Counts anew what goes to a gateway and comes from it: the association with it has begun anew.
     pub(crate) fn count_anew(&mut self, gateway: usize) {
-        let counted = self
-            .moving
-            .as_deref()
-            .map_or(self.place, |moving| moving.to);
-        if counted == Some(gateway) {
-            (self.sent, self.came) = (0, 0);
-        }
+        self.exchanges.remove(&gateway);
     }
 
     /// Returns the move from this gateway, if there is one.
@@ -180,17 +177,45 @@ impl Home {
         moving.filter(|moving| moving.from == gateway)
     }
 
-    /// Counts a packet from the mobile host that came from this gateway; returns false if that does not serve it.
-    pub(crate) fn counts(&mut self, gateway: usize, packet: &Packet) -> bool {
-        let serves = self.place == Some(gateway);
-        let came = match self.moving.as_deref_mut() {
-            Some(moving) if moving.from == gateway => &mut moving.came,
-            Some(moving) if moving.serves(gateway) => &mut self.came,
-            None if serves => &mut self.came,
-            Some(_) | None => return false,
-        };
-        *came += packet.data_segments();
-        true
+    /// Returns true if this gateway serves the mobile host, or has served it until a move that is not over.
+    pub(crate) fn is_served_by(&self, gateway: usize) -> bool {
+        match self.moving.as_deref() {
+            Some(moving) => moving.from == gateway || moving.serves(gateway),
+            None => self.place == Some(gateway),
+        }
+    }
+
+    /// Removes and returns the move if it is over: everything from the former gateway has come, or is waited for no
+    /// more. Where nobody has asked for the mobile host, what waits for it is dropped.
+    pub(crate) fn end_move(&mut self, now: Instant) -> Option<Moving> {
+        let moving = self.moving.as_deref_mut()?;
+        let exchange = self.exchanges.entry(moving.from).or_default();
+        let has_come = moving.awaited.is_some_and(|all| exchange.has(all));
+        if !has_come && now < moving.due || moving.stage == Stage::Away {
+            return None;
+        }
+        if moving.stage == Stage::Left && moving.left.is_some() {
+            (moving.stage, moving.held) = (Stage::Away, Held::default());
+            return None;
+        }
+        if let Some(all) = moving.awaited {
+            exchange.catch_up(all);
+        }
+        self.moving.take().map(|moving| *moving)
+    }
+
+    /// Returns what the former gateway has said if the next one can serve the mobile host from now on: all that the
+    /// former one has carried from there has come.
+    pub(crate) fn begins_to_serve(&mut self) -> Option<Departure> {
+        let moving = self.moving.as_deref_mut()?;
+        let exchange = self.exchanges.get(&moving.from);
+        let carried = exchange.map_or(0, |exchange| exchange.carried);
+        let is_asked = moving.stage == Stage::Asked;
+        let left = moving
+            .left
+            .take_if(|left| is_asked && carried >= left.carried)?;
+        moving.stage = Stage::Served;
+        Some(left)
     }
 }
 
@@ -199,7 +224,7 @@ impl Moving {
     /// returns false if there is no room.
     pub(crate) fn hold(&mut self, packet: Packet, is_returned: bool) -> bool {
         let held = &mut self.held;
-        let fits = held.bytes + packet.len() <= HELD_MOST;
+        let fits = held.bytes + packet.len() <= HELD_MOST && self.stage != Stage::Away;
         if fits {
             held.bytes += packet.len();
             let queue = if is_returned {
@@ -220,19 +245,35 @@ impl Moving {
         to: Option<usize>,
         step: &Step,
     ) -> VecDeque<Packet> {
+        if self.has_left() {
+            self.report.clone_from(&step.report);
+        }
         (self.to, self.due, self.stage) = (to, due, Stage::Asked);
         self.left.take_if(|left| left.step.number != step.number);
-        std::mem::take(&mut self.held.returned)
+        let returned = std::mem::take(&mut self.held.returned);
+        self.held.bytes -= returned.iter().map(|packet| packet.len()).sum::<usize>();
+        returned
     }
 
-    /// Returns what the former gateway has said if the next one can serve the mobile host from now on: all that the
-    /// former one has carried from there has come.
-    pub(crate) fn begins_to_serve(&mut self) -> Option<Departure> {
-        let (came, is_asked) = (self.came, self.stage == Stage::Asked);
-        let has_come = |left: &mut Departure| is_asked && came >= left.carried;
-        let left = self.left.take_if(has_come)?;
-        self.stage = Stage::Served;
-        Some(left)
+    /// Notes the attachment that follows this move, unless a later one is known.
+    pub(crate) fn follow(&mut self, request: Request) {
+        let latest = self.next.as_ref().map_or(0, |next| next.step.number);
+        if request.step.number > latest {
+            self.next = Some(request);
+        }
+    }
+
+    /// Returns true if the mobile host has left, and no other gateway has asked for it.
+    pub(crate) fn has_left(&self) -> bool {
+        matches!(self.stage, Stage::Left | Stage::Away)
+    }
+
+    /// Notes what the former gateway says of the mobile host, which it has left.
+    pub(crate) fn leaves(&mut self, now: Instant, departure: Departure) {
+        if self.stage == Stage::Left {
+            self.due = now + UNCLAIMED;
+        }
+        self.left = Some(departure);
     }
 
     fn serves(&self, gateway: usize) -> bool {
@@ -245,11 +286,5 @@ impl Moving {
             returned, fresh, ..
         } = self.held;
         (self.next, returned.into_iter().chain(fresh))
-    }
-
-    /// Returns true if everything from the former gateway has come, or is waited for no more.
-    pub(crate) fn is_over(&self, now: Instant) -> bool {
-        let has_come = |sent: Yielded| self.returned >= sent.returned && self.came >= sent.carried;
-        now >= self.due || self.awaited.is_some_and(has_come)
     }
 }

@@ -1,9 +1,12 @@
 //! A mobile host that moves on and on, and leaves gateways that are not its home.
 
+use hosts::{Decline, Input};
 use machine::RandomStream;
 use units::{Duration, Probability};
 
 use crate::site::{attachments, has_given_up, is_whole};
+use crate::support::MOBILE;
+use crate::support::build::private_key;
 use crate::support::roaming::{HOME, Roaming, Setting};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -24,6 +27,12 @@ fn wanders(
     };
     let mut site = Roaming::new(setting);
     site.run(SECOND * 3, true);
+    roam(&mut site, &mut random, longest);
+    site
+}
+
+/// Moves 20 times, with pauses of up to `longest`.
+fn roam(site: &mut Roaming, random: &mut RandomStream, longest: Duration) {
     for _ in 0..20 {
         site.move_to(1 + random.below(3) as usize);
         site.run(
@@ -31,7 +40,32 @@ fn wanders(
             false,
         );
     }
-    site
+}
+
+/// What gateways say to each other is lost at times, comes late, and takes longer to one than to another.
+#[test]
+fn nothing_is_lost_by_moves_between_gateways_with_unlike_and_lossy_wires() {
+    for seed in 90..130 {
+        let mut random = RandomStream::named(seed, "wires");
+        let mut site = Roaming::new(Setting {
+            seed,
+            wire: Duration::from_millis(random.below(10)),
+            delay: Duration::from_millis(1 + random.below(20)),
+            ..Setting::default()
+        });
+        site.run(SECOND, true);
+        for gateway in [HOME, 2, 3] {
+            let (delay, loss) = (random.below(40), random.below(6));
+            site.network.wires[gateway] =
+                (Duration::from_millis(delay), Probability::ratio(loss, 100));
+        }
+        site.run(SECOND * 2, true);
+        let longest = Duration::from_millis(100 << random.below(5));
+        roam(&mut site, &mut random, longest);
+        is_whole(&mut site);
+        let moves = attachments(&site);
+        assert!(moves > 2, "seed {seed}: {moves} moves");
+    }
 }
 
 #[test]
@@ -80,4 +114,57 @@ fn a_guest_that_leaves_for_a_gateway_without_a_way_to_the_home_returns() {
     site.run(SECOND * 2, false);
     assert!(site.flows[0].came() > before + 1_000);
     assert_eq!(site.serving(), "second");
+}
+
+/// A mobile host that says that it leaves, and is heard of no more, costs nothing while it is away.
+#[test]
+fn packets_for_a_mobile_host_that_has_gone_do_not_go_round() {
+    let mut site = Roaming::new(Setting::default());
+    site.run(SECOND * 3, false);
+    site.move_to(2);
+    site.run(SECOND * 2, false);
+    site.move_to(3);
+    site.run(Duration::from_millis(25), false);
+    site.network.cut = vec![[MOBILE, HOME], [MOBILE, 2], [MOBILE, 3], [3, HOME]];
+    site.run(SECOND * 12, false);
+    let before = site.network.number;
+    site.run(SECOND * 20, false);
+    let datagrams = site.network.number - before;
+    assert!(datagrams < 100, "{datagrams} in 20 s");
+    site.network.cut.clear();
+    site.run(SECOND * 10, true);
+    for flow in &mut site.flows {
+        flow.sent = flow.came();
+    }
+    let before = site.flows[0].came();
+    site.run(SECOND * 2, false);
+    assert!(site.flows[0].came() > before + 1_000);
+}
+
+#[test]
+fn the_next_gateway_but_one_may_be_revoked_before_a_move_ends() {
+    let mut site = Roaming::new(Setting {
+        wire: Duration::from_millis(40),
+        ..Setting::default()
+    });
+    site.run(SECOND * 3, false);
+    site.move_to(2);
+    site.run(SECOND * 2, false);
+    site.move_to(HOME);
+    // The home knows that the mobile host has left, but not yet that all of it has come.
+    site.run(Duration::from_millis(65), false);
+    site.network.cut = vec![[2, HOME]];
+    site.run(Duration::from_millis(20), false);
+    assert_eq!(site.serving(), "home");
+    site.move_to(3);
+    site.run(Duration::from_millis(200), false);
+    let key = private_key("third").public_key();
+    site.input(HOME, Input::Revoke(key, Decline::Revoked));
+    site.run(SECOND * 8, false);
+    let before = site.flows[0].came();
+    for flow in &mut site.flows {
+        flow.sent = flow.came();
+    }
+    site.run(SECOND * 2, false);
+    assert!(site.flows[0].came() > before + 1_000);
 }
