@@ -18,7 +18,7 @@ const SETTLED: i64 = 2;
 #[derive(Debug, Default)]
 pub(super) struct SeenFiles {
     files: BTreeMap<Kind, HashMap<OsString, Seen>>,
-    /// Number of the last look that has found a change.
+    /// Number of the last look that has found a change, or of the last change by a claim.
     version: u64,
 }
 
@@ -28,7 +28,7 @@ struct Seen {
     is_there: bool,
     /// Identity of what was read; without one it is read again.
     stamp: Option<Stamp>,
-    /// Number of the look that has found this.
+    /// Number of the look, or of the change by a claim, that has found this.
     version: u64,
 }
 

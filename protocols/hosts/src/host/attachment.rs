@@ -212,6 +212,7 @@ impl Host {
             let home = self.own_home();
             let proof = self.prove(home, &content);
             let (number, former) = (step.number, self.mobile.gateway);
+            // A gateway that is silent, or has begun anew, has nothing to return.
             if !has_no_other && ![Some(to), home].contains(&Some(former)) {
                 self.send_site_message(now, former, &SiteMessage::Leave(step.clone()));
             }

@@ -17,7 +17,8 @@ pub(crate) type Proof = [u8; PROOF_BYTES];
 pub(crate) struct Step {
     /// Number that the mobile host gave to it.
     pub(crate) number: u64,
-    /// What one end of the former association has delivered. Without it nothing of that association goes on.
+    /// What one end of the former association has delivered. Without it only what was not sent goes on, and what
+    /// tolerates copies.
     pub(crate) report: Option<Report>,
 }
 
