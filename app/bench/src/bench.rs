@@ -28,7 +28,7 @@ mod roam;
 mod row;
 pub(crate) mod setting;
 mod simulator;
-mod site;
+pub(crate) mod site;
 mod split;
 pub(crate) mod spread;
 mod tunnel;

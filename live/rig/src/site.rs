@@ -39,7 +39,26 @@ pub struct Site {
     _airs: Vec<Air>,
 }
 
-/// Returns the address of a gateway on its cables to the others.
+/// Files of emulated links, as `lasthop emulate` reads them; what has none is a cable.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Links<'a> {
+    /// From each gateway to the mobile host.
+    pub hops: [Option<&'a Path>; GATEWAYS.len()],
+    /// Between each two gateways.
+    pub wires: Option<&'a Path>,
+}
+
+impl<'a> Links<'a> {
+    /// Returns links that are alike from each gateway to the mobile host, and cables between gateways.
+    pub fn hops(hop: &'a Path) -> Self {
+        Self {
+            hops: [Some(hop); GATEWAYS.len()],
+            wires: None,
+        }
+    }
+}
+
+/// Returns the address of a gateway on its wires to the others.
 fn on_cable(gateway: usize) -> String {
     format!("172.30.0.{}", gateway + 1)
 }
@@ -50,12 +69,11 @@ fn on_air(gateway: usize) -> String {
 }
 
 impl Site {
-    /// Creates the hosts, and files for their daemons. The mobile host's link to each gateway behaves as its file of
-    /// `links` says, or is a cable; the lines `terms` are of its section at the home.
+    /// Creates the hosts, and files for their daemons; the lines `terms` are of the mobile host's section at its home.
     pub fn new(
         program: &Path,
         folder: &Path,
-        links: [Option<&Path>; GATEWAYS.len()],
+        links: Links<'_>,
         terms: &str,
     ) -> Result<Self, Failure> {
         let [fixed, mobile, east, west, north] = hosts()?;
@@ -67,9 +85,10 @@ impl Site {
             folder: folder.into(),
             _airs: Vec::new(),
         };
-        let airs = (0..).zip(links);
-        let airs = airs.map(|(gateway, link)| site.connect(gateway, link));
-        let airs: Vec<_> = airs.collect::<Result<_, _>>()?;
+        let mut airs = Vec::new();
+        for gateway in 0..GATEWAYS.len() {
+            airs.extend(site.connect(gateway, links)?);
+        }
         let outside = format!("{FIXED}/24");
         join([
             End::new(&site.gateways[0], "wire", "198.51.100.1/24"),
@@ -78,19 +97,22 @@ impl Site {
         route(&site.fixed, "10.73.0.0/24", "198.51.100.1")?;
         site.configure(terms)?;
         Ok(Self {
-            _airs: airs.into_iter().flatten().collect(),
+            _airs: airs,
             ..site
         })
     }
 
-    /// Joins a gateway with the mobile host and with the gateways after it.
-    fn connect(&self, gateway: usize, link: Option<&Path>) -> Result<Option<Air>, Failure> {
+    /// Joins a gateway with the mobile host and with the gateways after it; returns the emulated links.
+    fn connect(&self, gateway: usize, links: Links<'_>) -> Result<Vec<Air>, Failure> {
         let host = &self.gateways[gateway];
+        let mut airs = Vec::new();
         for other in gateway + 1..GATEWAYS.len() {
             let [near, far] = [gateway, other].map(|one| format!("{}/32", on_cable(one)));
             let [there, here] = [gateway, other].map(|to| format!("to-{}", GATEWAYS[to]));
+            let name = format!("wire{gateway}{other}");
             let other = &self.gateways[other];
-            join([End::new(host, &here, &near), End::new(other, &there, &far)])?;
+            let ends = [End::new(host, &here, &near), End::new(other, &there, &far)];
+            airs.extend(self.join(&name, links.wires, ends)?);
             route_by_link(host, &far, &here)?;
             route_by_link(other, &near, &there)?;
         }
@@ -100,22 +122,31 @@ impl Site {
             End::new(host, &device, &near),
             End::new(&self.mobile, &device, &far),
         ];
+        airs.extend(self.join(&device, links.hops[gateway], ends)?);
+        Ok(airs)
+    }
+
+    /// Joins two hosts by the link in this file, whose emulator has a folder of this name, or by a cable.
+    fn join(
+        &self,
+        name: &str,
+        link: Option<&Path>,
+        ends: [End<'_>; 2],
+    ) -> Result<Option<Air>, Failure> {
         let Some(link) = link else {
             join(ends)?;
             return Ok(None);
         };
-        let folder = self.folder.join(&device);
+        let folder = self.folder.join(name);
         fs::create_dir(&folder).map_err(Failure::file("create", &folder))?;
-        let air = Air::between(
-            Link {
-                program: &self.program,
-                folder: &folder,
-                link: &link.display().to_string(),
-                seed: gateway as u64 + 1,
-            },
-            ends,
-        )?;
-        Ok(Some(air))
+        let link = Link {
+            program: &self.program,
+            folder: &folder,
+            link: &link.display().to_string(),
+            // Each link has losses of its own.
+            seed: name.bytes().map(u64::from).sum(),
+        };
+        Air::between(link, ends).map(Some)
     }
 
     /// Gives a gateway that is not the home a way of its own to the fixed host, with translated addresses.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rig::site::{GATEWAYS, MOBILE, Site};
+use rig::site::{GATEWAYS, Links, MOBILE, Site};
 use serde::Serialize;
 
 use super::arrivals::{Arrivals, download};
@@ -36,7 +36,6 @@ const SPAN: f64 = 1.0;
 /// Aims: stall in seconds without the round trips, and the share of the goodput without moves.
 const STALL: f64 = 0.010;
 const ROUND_TRIP: f64 = 0.020;
-const LONG: f64 = STALL + ROUND_TRIP;
 const SHARE: f64 = 0.95;
 
 /// Options of the bench.
@@ -58,7 +57,37 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE", default_value = "target/bench-site.json")]
     json: PathBuf,
     #[command(flatten)]
+    wires: Wires,
+    #[command(flatten)]
     alone: Alone,
+}
+
+/// The wires between gateways.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Wires {
+    /// One-way delay between two gateways, in ms; without it they are on cables, and relay
+    #[arg(long, value_name = "MS")]
+    wire_delay: Option<f64>,
+}
+
+impl Wires {
+    /// Writes the file of such a link, if it is no cable.
+    pub(crate) fn write(self, folder: &Path) -> Result<Option<PathBuf>, Failure> {
+        let Some(delay) = self.wire_delay else {
+            return Ok(None);
+        };
+        let file = folder.join("wire.toml");
+        let link = format!(
+            "[each]\nrate = \"200 Mbit/s\"\ndelay = \"{delay} ms\"\nqueue = \"1000 packets\"\n"
+        );
+        peers::write(&file, &link)?;
+        Ok(Some(file))
+    }
+
+    /// Returns the stall in seconds from which a move is too long.
+    fn long(self) -> f64 {
+        STALL + ROUND_TRIP + self.wire_delay.unwrap_or_default() * 2e-3
+    }
 }
 
 /// One move.
@@ -83,7 +112,7 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let folder = setting::folder(Some("/mnt"))?;
     let mut roaming = Roaming::begin(folder.path(), program, options)?;
     let rows = roaming.measure(options)?;
-    show(&rows);
+    show(&rows, options.wires.long());
     super::keep(shell, &options.json, &rows)
 }
 
@@ -101,7 +130,12 @@ impl Roaming {
     fn begin(folder: &Path, program: &Path, options: &Options) -> Result<Self, Failure> {
         let link = folder.join("link.toml");
         peers::write(&link, LINK)?;
-        let site = Site::new(program, folder, [Some(&link); 3], &options.terms)?;
+        let wires = options.wires.write(folder)?;
+        let links = Links {
+            wires: wires.as_deref(),
+            ..Links::hops(&link)
+        };
+        let site = Site::new(program, folder, links, &options.terms)?;
         let daemons = site.start_all()?;
         let (arrivals, call, begun) = (Arc::default(), Call::default(), Instant::now());
         let hosts = [&site.fixed, &site.mobile];
@@ -160,12 +194,13 @@ impl Roaming {
         let spans = (0..REFERENCE.as_secs()).map(|span| reference + span as f64 * SPAN);
         let gaps = spans.map(|from| arrivals.longest_gap(from, from + SPAN) * 1e3);
         let gaps: Vec<_> = gaps.collect();
-        let longer = gaps.iter().filter(|gap| **gap > LONG * 1e3).count();
+        let long = options.wires.long();
+        let longer = gaps.iter().filter(|gap| **gap > long * 1e3).count();
         let [median, _, most] = spread(gaps.iter().copied()).unwrap_or([f64::NAN; 3]);
         println!(
             "Longest time without a byte in each second without moves: median {median:.0} ms, most {most:.0} ms; \
              longer than {:.0} ms in {longer} of {} s.",
-            LONG * 1e3,
+            long * 1e3,
             gaps.len()
         );
         println!(
@@ -245,12 +280,12 @@ fn quantile(values: &[f64], share: f64) -> f64 {
     values.get(place).copied().unwrap_or(f64::NAN)
 }
 
-/// Prints the spread of the moves, with the aims.
-fn show(rows: &[Row]) {
+/// Prints the spread of the moves, with the aims; a stall of more than `long` seconds is too long.
+fn show(rows: &[Row], long: f64) {
     println!(
         "\n| moves | number | stall, ms: median | 99 % below | most | longer than {:.0} ms \
          | datagrams late by more than {:.0} ms, a move: most | in all | lost |\n|---|---|---|---|---|---|---|---|---|",
-        LONG * 1e3,
+        long * 1e3,
         LATE * 1e3
     );
     for (name, beside) in [("from or to the home", false), ("between two others", true)] {
@@ -260,7 +295,7 @@ fn show(rows: &[Row]) {
             .collect();
         let stalls: Vec<_> = these.iter().map(|row| row.stall_s * 1e3).collect();
         let [median, _, most] = spread(stalls.iter().copied()).unwrap_or([f64::NAN; 3]);
-        let longer = stalls.iter().filter(|stall| **stall > LONG * 1e3);
+        let longer = stalls.iter().filter(|stall| **stall > long * 1e3);
         println!(
             "| {name} | {} | {median:.0} | {:.0} | {most:.0} | {} | {} | {} | {} |",
             these.len(),

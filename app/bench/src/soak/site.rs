@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use rig::Process;
-use rig::site::{GATEWAYS, MOBILE, Site};
+use rig::site::{GATEWAYS, Links, MOBILE, Site};
 use serde::Serialize;
 
 use super::alone::Alone;
@@ -18,6 +18,7 @@ use super::random::Random;
 use super::watch::{Done, Fault, Last, watch};
 use crate::bench::arrivals::{Arrivals, download};
 use crate::bench::peers;
+use crate::bench::site::Wires;
 use crate::bench::spread::spread;
 use crate::failure::Failure;
 use xtask::shell::Shell;
@@ -46,6 +47,8 @@ pub(crate) struct Options {
     /// File for the rows, as JSON
     #[arg(long, value_name = "FILE", default_value = "target/soak-site.json")]
     json: PathBuf,
+    #[command(flatten)]
+    wires: Wires,
     #[command(flatten)]
     alone: Alone,
 }
@@ -82,7 +85,12 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let folder = super::folder()?;
     let link = folder.join("link.toml");
     peers::write(&link, LINK)?;
-    let site = Site::new(program, folder, [Some(&link); 3], "")?;
+    let wires = options.wires.write(folder)?;
+    let links = Links {
+        wires: wires.as_deref(),
+        ..Links::hops(&link)
+    };
+    let site = Site::new(program, folder, links, "")?;
     let mut soak = Soak {
         daemons: site.start_all()?,
         site: &site,

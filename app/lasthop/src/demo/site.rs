@@ -9,7 +9,7 @@ use std::thread;
 use edges::clock;
 use edges::signals::{Signal, Signals};
 use indicatif::ProgressBar;
-use rig::site::{GATEWAYS, MOBILE, Site};
+use rig::site::{GATEWAYS, Links, MOBILE, Site};
 use serde::Serialize;
 use units::{Bytes, Duration, Instant};
 
@@ -107,7 +107,7 @@ fn play(
     let link = folder.join("link.toml");
     std::fs::write(&link, LINK).map_err(DemoError::failed("write the link's file"))?;
     let program = std::env::current_exe().map_err(DemoError::failed("find this program"))?;
-    let site = Site::new(&program, folder, [Some(&link); 3], "")?;
+    let site = Site::new(&program, folder, Links::hops(&link), "")?;
     let _daemons = site.start_all()?;
     let sender = &arguments.senders[0];
     let files = site.fixed.run(|| socket::listen(SERVER, sender))?;

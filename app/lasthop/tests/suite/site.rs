@@ -3,12 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use rig::site::{GATEWAYS, MOBILE, Site};
+use rig::site::{GATEWAYS, Links, MOBILE, Site};
 use tempfile::TempDir;
 
 use crate::support::download::Download;
 use crate::support::turn::Turn;
 use crate::support::{PROGRAM, able, wait_until};
+
+/// A long way.
+const FAR: &str = "[each]\nrate = '20 Mbit/s'\ndelay = '30 ms'\nqueue = '200 packets'\n";
 
 /// A site, and what it needs.
 struct Hosts {
@@ -18,14 +21,18 @@ struct Hosts {
 }
 
 impl Hosts {
-    /// Returns a site; the lines `terms` are of the mobile host's section at its home. Its link to the home behaves as
-    /// `link` says, if that is given, and all others are cables.
-    fn create(terms: &str, link: Option<&str>) -> Self {
+    /// Returns a site; the lines `terms` are of the mobile host's section at its home.
+    fn create(terms: &str) -> Self {
+        Self::on_links(terms, |_| Links::default())
+    }
+
+    /// The same with emulated links, one of which behaves as the file at the path that `links` gets: it is [`FAR`].
+    fn on_links(terms: &str, links: impl Fn(&Path) -> Links<'_>) -> Self {
         let turn = Turn::take();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("link.toml");
-        fs::write(&file, link.unwrap_or_default()).unwrap();
-        let links = [link.map(|_| file.as_path()), None, None];
+        fs::write(&file, FAR).unwrap();
+        let links = links(&file);
         Self {
             site: Site::new(Path::new(PROGRAM), folder.path(), links, terms).unwrap(),
             _folder: folder,
@@ -68,7 +75,7 @@ fn a_download_goes_on_while_gateways_hand_its_mobile_host_over() {
     if !able() {
         return;
     }
-    let hosts = Hosts::create("", None);
+    let hosts = Hosts::create("");
     let site = &hosts.site;
     let mut daemons = site.start_all().unwrap();
     let [east, west, north] = GATEWAYS;
@@ -116,7 +123,7 @@ fn a_gateway_stands_in_for_a_home_that_has_died() {
     if !able() {
         return;
     }
-    let hosts = Hosts::create("", None);
+    let hosts = Hosts::create("");
     let site = &hosts.site;
     for gateway in [1, 2] {
         site.connect_outside(gateway).unwrap();
@@ -161,13 +168,45 @@ fn a_gateway_stands_in_for_a_home_that_has_died() {
     });
 }
 
+/// Gateways that are far from each other serve: what one has of a mobile host goes on by the next one.
+#[test]
+fn a_download_goes_on_while_far_gateways_serve_in_turn() {
+    if !able() {
+        return;
+    }
+    let hosts = Hosts::on_links("", |far| Links {
+        wires: Some(far),
+        ..Links::default()
+    });
+    let site = &hosts.site;
+    let mut daemons = site.start_all().unwrap();
+    let [east, west, north] = GATEWAYS;
+    Download::between(
+        [&site.mobile, &site.fixed],
+        || site.logs(),
+        |download| {
+            for to in [west, north, west, east, north] {
+                let (code, said) = hosts.run(&["move", to]);
+                assert_eq!(code, Some(0), "{said}\n{}", site.logs());
+                let (_, page) = hosts.run(&["status"]);
+                assert!(!page.contains("relays"), "{page}");
+                download.goes_on();
+            }
+            daemons[2].kill();
+            let is_elsewhere = || [east, west].contains(&site.serving().as_str());
+            wait_until("another gateway", || site.logs(), is_elsewhere);
+            download.goes_on();
+        },
+    );
+}
+
 /// The home remains the other end of the hop, and other gateways relay.
 #[test]
 fn a_download_that_is_split_goes_on_by_way_of_other_gateways() {
     if !able() {
         return;
     }
-    let hosts = Hosts::create("tcp = \"split\"", None);
+    let hosts = Hosts::create("tcp = \"split\"");
     let site = &hosts.site;
     let mut daemons = site.start_all().unwrap();
     let [east, west, north] = GATEWAYS;
@@ -192,15 +231,15 @@ fn a_download_that_is_split_goes_on_by_way_of_other_gateways() {
     );
 }
 
-/// A home to which the way is long.
-const FAR: &str = "[each]\nrate = '20 Mbit/s'\ndelay = '30 ms'\nqueue = '200 packets'\n";
-
 #[test]
 fn a_mobile_host_moves_by_itself_to_a_gateway_with_a_shorter_way_to_its_home() {
     if !able() {
         return;
     }
-    let hosts = Hosts::create("", Some(FAR));
+    let hosts = Hosts::on_links("", |far| Links {
+        hops: [Some(far), None, None],
+        wires: None,
+    });
     let site = &hosts.site;
     let _daemons = site.start_all().unwrap();
     let [east, west, north] = GATEWAYS;
