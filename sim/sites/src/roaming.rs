@@ -71,6 +71,8 @@ pub struct Roaming {
     pub events: Vec<(Instant, usize, EventKind)>,
     /// The flow to the mobile host, and that from it.
     pub flows: [Flow; 2],
+    /// The gateway at which the first one comes in.
+    pub entrance: usize,
     connection: Option<Connection>,
     sockets: Option<Sockets>,
     /// For each gateway, true while packets of the mobile host leave there, as it stands in.
@@ -92,6 +94,7 @@ impl Roaming {
                 Flow::new(Traffic::bulk(DOWN), Duration::from_micros(500)),
                 Flow::new(Traffic::upload(UP), Duration::from_millis(5)),
             ],
+            entrance: HOME,
             connection: None,
             sockets: None,
             exits: [false; NAMES.len()],
@@ -421,7 +424,7 @@ impl Roaming {
         let Setting {
             window, segments, ..
         } = self.network.setting;
-        for (flow, from) in [HOME, MOBILE].into_iter().enumerate() {
+        for (flow, from) in [self.entrance, MOBILE].into_iter().enumerate() {
             let flow = &mut self.flows[flow];
             if silent || flow.next > now {
                 continue;
@@ -431,7 +434,7 @@ impl Roaming {
                 continue;
             }
             if flow.sent < flow.came() + window {
-                let segments = if from == HOME { segments } else { 1 };
+                let segments = if from == MOBILE { 1 } else { segments };
                 flow.sent += segments as u64;
                 let mut packet = flow.traffic.packet(PAYLOAD * segments);
                 if segments > 1 {

@@ -115,7 +115,7 @@ impl Host {
 
     /// Returns the time until which what a former gateway still has is waited for: none, if that is gone, or has been
     /// silent for as long already.
-    pub(super) fn patience_ends(&self, now: Instant, gateway: usize) -> Instant {
+    fn patience_ends(&self, now: Instant, gateway: usize) -> Instant {
         let peer = self.peers.get(gateway);
         let Some(peer) = peer.filter(|peer| peer.presence.is_linked()) else {
             return now;

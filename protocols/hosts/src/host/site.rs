@@ -376,9 +376,14 @@ impl Host {
             return self.finish_move(now, index);
         }
         let is_taken = destination.is_some_and(|index| self.take_for(now, index, from, &packet));
-        if !is_taken {
-            self.counts.packets_unroutable += 1;
-            self.count_late(source, destination, from, &packet);
+        if is_taken {
+            return;
+        }
+        self.count_late(source, destination, from, &packet);
+        match destination.filter(|index| source.is_none() && self.home(*index).is_some()) {
+            // The site's routes may lead to a gateway that has ceased to serve it.
+            Some(index) => self.send_to_member(now, index, packet),
+            None => self.counts.packets_unroutable += 1,
         }
     }
 
@@ -418,11 +423,10 @@ impl Host {
                 true
             }
             Member::Home(_) => {
-                let due = self.patience_ends(now, from);
                 let Some(home) = self.home(index) else {
                     return false;
                 };
-                let Some(moving) = home.departure_from(due, from) else {
+                let Some(moving) = home.departure_from(now, from) else {
                     return false;
                 };
                 let (has_left, due) = (moving.has_left(), moving.due);

@@ -18,6 +18,9 @@ const PATIENCE: Patience = Patience {
 };
 /// Most bytes of packets that wait.
 const HELD_MOST: usize = 4 << 20;
+/// Time in which a gateway that returns packets says that the mobile host has left it: that repeats it after 100 ms.
+/// Others come by routes of the site, and were on their way when the mobile host came there.
+const UNSAID: Duration = Duration::from_millis(150);
 /// Longest time for which the next gateway is waited for: a mobile host gives up its move then.
 const UNCLAIMED: Duration = Duration::from_secs(5);
 
@@ -133,10 +136,10 @@ impl Home {
     }
 
     /// Returns the move from this gateway, which has returned something for the mobile host: if it serves that, the
-    /// mobile host has left it for one that has not asked yet. Unless the gateway says so, too, that ends at `due`.
-    pub(crate) fn departure_from(&mut self, due: Instant, gateway: usize) -> Option<&mut Moving> {
+    /// mobile host has left it for one that has not asked yet. That ends soon unless the gateway says so, too.
+    pub(crate) fn departure_from(&mut self, now: Instant, gateway: usize) -> Option<&mut Moving> {
         if self.moving.is_none() && self.place == Some(gateway) {
-            self.begin_move(due, gateway, Some(gateway), None);
+            self.begin_move(now + UNSAID, gateway, Some(gateway), None);
             if let Some(moving) = &mut self.moving {
                 moving.stage = Stage::Left;
             }
@@ -197,6 +200,10 @@ impl Home {
         if moving.stage == Stage::Left && moving.left.is_some() {
             (moving.stage, moving.held) = (Stage::Away, Held::default());
             return None;
+        }
+        if moving.stage == Stage::Left {
+            // The gateway that has returned them does not say that it has been left: it would return them again.
+            moving.held.returned.clear();
         }
         if let Some(all) = moving.awaited {
             exchange.catch_up(all);

@@ -168,3 +168,28 @@ fn the_next_gateway_but_one_may_be_revoked_before_a_move_ends() {
     site.run(SECOND * 2, false);
     assert!(site.flows[0].came() > before + 1_000);
 }
+
+/// The routes of a site may lead packets straight to the gateway that serves, and follow a move late.
+#[test]
+fn packets_may_come_in_at_any_gateway() {
+    for entrance in [2, 3] {
+        let setting = Setting {
+            wire: Duration::from_millis(10),
+            ..Setting::default()
+        };
+        let mut site = Roaming::new(setting);
+        site.run(SECOND, true);
+        site.entrance = entrance;
+        for to in [2, 3, HOME, 3, 2] {
+            site.move_to(to);
+            let before = site.flows[0].came();
+            site.run(SECOND * 2, false);
+            let came = site.flows[0].came() - before;
+            assert!(came > 1_500, "to {to}: {came}");
+        }
+        // Those that met a mobile host on its way to where they came in may be lost.
+        let flow = &site.flows[0];
+        let lost = flow.sent - flow.came();
+        assert!(lost < setting.window + 20, "{lost} of {}", flow.sent);
+    }
+}
