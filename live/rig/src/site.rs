@@ -161,6 +161,27 @@ impl Site {
         route_by_link(host, &format!("{FIXED}/32"), &device)
     }
 
+    /// Has packets from the fixed host to the mobile host come in at a gateway with a way of its own.
+    pub fn lead_straight(&self, gateway: usize) -> Result<(), Failure> {
+        let inside = format!("{INSIDE}/32");
+        route_by_link(&self.gateways[gateway], &inside, "lasthop0")?;
+        route(&self.fixed, &inside, &format!("10.2.{gateway}.1"))
+    }
+
+    /// Returns the bytes that have come in at a gateway by its own way to the fixed host.
+    pub fn outside(&self, gateway: usize) -> u64 {
+        let read = || fs::read_to_string("/proc/thread-self/net/dev");
+        let devices = self.gateways[gateway].run(read).ok().and_then(Result::ok);
+        let devices = devices.unwrap_or_default();
+        let device = format!("outside{gateway}:");
+        let mut lines = devices.lines().map(str::trim);
+        let line = lines.find_map(|line| line.strip_prefix(device.as_str()));
+        let bytes = line.and_then(|line| line.split_whitespace().next());
+        bytes
+            .and_then(|bytes| bytes.parse().ok())
+            .unwrap_or_default()
+    }
+
     fn configure(&self, terms: &str) -> Result<(), Failure> {
         let key = |name| make_key(&self.program, &self.folder, name);
         let keys: Vec<_> = GATEWAYS.into_iter().map(key).collect::<Result<_, _>>()?;

@@ -16,7 +16,7 @@ const FAR: &str = "[each]\nrate = '20 Mbit/s'\ndelay = '30 ms'\nqueue = '200 pac
 /// A site, and what it needs.
 struct Hosts {
     site: Site,
-    _folder: TempDir,
+    folder: TempDir,
     _turn: Turn,
 }
 
@@ -35,9 +35,17 @@ impl Hosts {
         let links = links(&file);
         Self {
             site: Site::new(Path::new(PROGRAM), folder.path(), links, terms).unwrap(),
-            _folder: folder,
+            folder,
             _turn: turn,
         }
+    }
+
+    /// Turns address translation off at this gateway.
+    fn translates_nothing(&self, gateway: &str) {
+        let file = self.folder.path().join(format!("{gateway}.toml"));
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains("nat = true"), "{text}");
+        fs::write(file, text.replace("nat = true", "nat = false")).unwrap();
     }
 
     /// Runs a command for the mobile host's daemon; returns its exit code and all that it says.
@@ -179,8 +187,9 @@ fn a_download_goes_on_while_far_gateways_serve_in_turn() {
         ..Links::default()
     });
     let site = &hosts.site;
-    let mut daemons = site.start_all().unwrap();
     let [east, west, north] = GATEWAYS;
+    hosts.translates_nothing(west);
+    let mut daemons = site.start_all().unwrap();
     Download::between(
         [&site.mobile, &site.fixed],
         || site.logs(),
@@ -192,12 +201,31 @@ fn a_download_goes_on_while_far_gateways_serve_in_turn() {
                 assert!(!page.contains("relays"), "{page}");
                 download.goes_on();
             }
+            follows_routes(&hosts, download);
             daemons[2].kill();
             let is_elsewhere = || [east, west].contains(&site.serving().as_str());
             wait_until("another gateway", || site.logs(), is_elsewhere);
             download.goes_on();
         },
     );
+}
+
+/// Routes of the site lead straight to the gateway that serves, and follow a move late.
+fn follows_routes(hosts: &Hosts, download: &Download<'_>) {
+    let site = &hosts.site;
+    let [_, west, north] = GATEWAYS;
+    let (code, said) = hosts.run(&["move", west]);
+    assert_eq!(code, Some(0), "{said}");
+    site.connect_outside(1).unwrap();
+    site.lead_straight(1).unwrap();
+    let before = site.outside(1);
+    download.goes_on();
+    download.goes_on();
+    let straight = site.outside(1) - before;
+    assert!(straight > 1_000_000, "{straight} bytes");
+    let (code, said) = hosts.run(&["move", north]);
+    assert_eq!(code, Some(0), "{said}");
+    download.goes_on();
 }
 
 /// The home remains the other end of the hop, and other gateways relay.
