@@ -137,9 +137,13 @@ impl Diversion {
                      tcp flags & (syn | ack) == syn {tracks}tproxy {version} to :{port} meta mark set {mark} accept"
                 );
                 if end == "saddr" && !self.is_own {
+                    // Connections that others have begun, and that are not diverted, are answered from here.
+                    let except = self.except.set(version);
+                    let except = except.map(|set| format!("{version} daddr != {{ {set} }} "));
                     let _ = writeln!(
                         refusals,
-                        "    {of_link}tcp flags & (syn | rst) == 0 reject with tcp reset"
+                        "    {of_link}{}tcp flags & (syn | rst) == 0 reject with tcp reset",
+                        except.unwrap_or_default()
                     );
                 }
             }

@@ -168,7 +168,8 @@ fn mobile_hosts_with_different_ways_reach_each_other() {
         for (from, to) in [(1, 2), (2, 1)] {
             let connected = connect(&cell.hosts[from], &cell.hosts[to], inside(to));
             let (from, to) = connected.unwrap_or_else(|error| panic!("{ways:?}: {error}"));
-            carry(from, to, 10_000);
+            // So much that the sender waits for acknowledgements.
+            carry(from, to, 300_000);
         }
     }
 }
