@@ -147,15 +147,9 @@ impl Host {
         if is_of_site {
             fresh = fresh.with_overhead_up_to(around_relay() + ethernet::HEADER_BYTES);
         }
-        let is_gateway = self.is_gateway(index);
         let peer = &mut self.peers[index];
-        let mut left = Vec::new();
-        if let Some(mut former) = peer.association.take() {
-            fresh.inherit(&mut former);
-            // Gateways count what they send to each other from here on.
-            if !is_gateway {
-                left = former.withdraw(None).packets;
-            }
+        if let Some(former) = &mut peer.association {
+            fresh.inherit(former);
         }
         fresh.revive_connections(now);
         peer.association = Some(Box::new(fresh));
@@ -176,9 +170,6 @@ impl Host {
                 .then_some(EventKind::StreamsRefused),
         };
         self.renew_streams(now, index, streams.map(|(_, profile)| profile));
-        for packet in left {
-            self.hand_in(now, index, packet);
-        }
         refused
     }
 }

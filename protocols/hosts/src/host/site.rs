@@ -283,11 +283,18 @@ impl Host {
         index: usize,
         report: Option<&Report>,
     ) -> (Option<Report>, Vec<Packet>) {
-        let own = report.map(|_| self.associated(now, index).report(now));
+        let Some(report) = report else {
+            self.replace_association(now, index);
+            return (None, Vec::new());
+        };
+        let own = self.associated(now, index).report(now);
         self.forward(now, index);
         let former = self.replace_association(now, index);
-        let packets = former.map(|former| former.withdraw(report).packets);
-        (own, packets.unwrap_or_default())
+        let withdrawn = former.map(|former| former.withdraw(Some(report)));
+        // A mobile host that has lost its state begins anew, and its former connections may be others by now.
+        let withdrawn = withdrawn.filter(|withdrawn| withdrawn.is_whole);
+        let packets = withdrawn.map(|withdrawn| withdrawn.packets);
+        (Some(own), packets.unwrap_or_default())
     }
 
     /// Has the association with a peer take over flows whose senders have windows that fitted another queue.

@@ -163,31 +163,3 @@ fn ends_agree_again_after_a_restart() {
         transfer(&mut pair, GATEWAY, &kernel(true));
     }
 }
-
-/// What was queued for an end that has lost its state goes on, so that no sender has to time out once more.
-#[test]
-fn a_connection_goes_on_at_once_when_the_other_end_of_the_hop_is_back() {
-    for sender in [MOBILE, GATEWAY] {
-        let mut pair = pair(TcpMethod::Arq);
-        pair.connect(Ends::new(&kernel(true)), (sender, 1 << 30));
-        pair.run_for(Duration::from_secs(4));
-        let events = pair.events.len();
-        pair.restart(1 - sender);
-        let is_back = |pair: &Pair| {
-            let mut new = pair.events[events..].iter();
-            new.any(|(_, host, kind)| {
-                *host == sender && *kind == (EventKind::Established { fresh: true })
-            })
-        };
-        while !is_back(&pair) {
-            pair.run_for(Duration::from_millis(1));
-        }
-        let read = pair.ends().read(1 - sender).0;
-        let back = pair.now;
-        while pair.ends().read(1 - sender).0 == read {
-            pair.run_for(Duration::from_millis(1));
-        }
-        let pause = pair.now.since(back);
-        assert!(pause < Duration::from_millis(100), "{sender}: {pause}");
-    }
-}
