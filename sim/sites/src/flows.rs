@@ -98,9 +98,10 @@ impl Connection {
         }
     }
 
-    /// Takes a packet that comes out at a host, unless it is of an earlier connection. One that comes out elsewhere
-    /// than the connection began has another source, with which the fixed host has no connection: it resets this end.
-    pub(crate) fn take(&mut self, now: Instant, host: usize, packet: &Packet) {
+    /// Takes a packet that comes out at a host, unless it is of an earlier connection. All come out at the gateway
+    /// where the connection began, as another one would translate their source to another address: if it `may_reset`,
+    /// the fixed host resets the connection then.
+    pub(crate) fn take(&mut self, now: Instant, host: usize, packet: &Packet, may_reset: bool) {
         if !self.ends.have(packet) {
             return;
         }
@@ -114,11 +115,12 @@ impl Connection {
         if asks {
             self.exit = host;
         }
-        if host == self.exit {
-            self.ends.take(now, GATEWAY, packet);
-        } else {
+        if host != self.exit && may_reset {
             self.ends.reset[MOBILE] = true;
+            return;
         }
+        assert_eq!(host, self.exit, "it leaves elsewhere than it began");
+        self.ends.take(now, GATEWAY, packet);
     }
 
     /// Returns the next packet of an end, and the host where it comes in.

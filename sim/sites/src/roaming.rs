@@ -20,6 +20,9 @@ use crate::splitting::Sockets;
 use crate::traffic::{PAYLOAD, Traffic, port_of};
 use crate::{MOBILE, WALL};
 
+/// The delay and the losses that a part of a way adds, if it adds none.
+const NOTHING: (Duration, Probability) = (Duration::ZERO, Probability::NEVER);
+
 /// The ways between the hosts.
 pub struct Network {
     /// The setting of the site.
@@ -74,6 +77,8 @@ pub struct Roaming {
     /// The gateway at which the first one comes in.
     pub entrance: usize,
     connection: Option<Connection>,
+    /// True if a connection is reset by a packet that leaves elsewhere than it began, which is an error otherwise.
+    pub may_reset: bool,
     sockets: Option<Sockets>,
     /// For each gateway, true while packets of the mobile host leave there, as it stands in.
     pub exits: [bool; NAMES.len()],
@@ -96,6 +101,7 @@ impl Roaming {
             ],
             entrance: HOME,
             connection: None,
+            may_reset: false,
             sockets: None,
             exits: [false; NAMES.len()],
             network: Network {
@@ -106,8 +112,8 @@ impl Roaming {
                 number: 0,
                 sent: [Instant::ZERO; NAMES.len()],
                 bytes: [0; NAMES.len()],
-                more: [(Duration::ZERO, Probability::NEVER); NAMES.len()],
-                wires: [(Duration::ZERO, Probability::NEVER); NAMES.len()],
+                more: [NOTHING; NAMES.len()],
+                wires: [NOTHING; NAMES.len()],
                 cut: Vec::new(),
                 stopped: None,
             },
@@ -229,9 +235,15 @@ impl Roaming {
         flow.heard = self.now;
     }
 
-    /// Begins a connection over which the fixed host sends without end.
+    /// Begins a connection over which the fixed host sends without end; its request leaves at the next event.
     pub fn connect(&mut self, ends: Ends) {
         self.connection = Some(Connection::new(self.now, ends));
+    }
+
+    /// Begins such a connection, whose request leaves at once.
+    pub fn connect_now(&mut self, ends: Ends) {
+        self.connect(ends);
+        self.carry_segments();
     }
 
     /// Begins a download over a connection that the hosts split.
@@ -300,7 +312,7 @@ impl Roaming {
             return sockets.take(host, packet);
         }
         if let Some(connection) = &mut self.connection {
-            connection.take(self.now, host, packet);
+            connection.take(self.now, host, packet, self.may_reset);
         }
     }
 
@@ -338,9 +350,9 @@ impl Roaming {
         *free_at = self.now.max(*free_at) + rate.time_for(Bytes::from(buffer.len() + 42));
         let free_at = *free_at;
         let parts = if is_hop {
-            vec![network.more[from.max(to)]]
+            [network.more[from.max(to)], NOTHING]
         } else {
-            vec![network.wires[from], network.wires[to]]
+            [network.wires[from], network.wires[to]]
         };
         let more = parts
             .iter()
@@ -362,8 +374,6 @@ impl Roaming {
     /// Lets time pass. Both flows send, unless they are `silent`.
     pub fn run(&mut self, span: Duration, silent: bool) {
         let end = self.now + span;
-        // What was begun since the last step is not yet known by its time.
-        self.step(silent);
         loop {
             let timers: [_; NAMES.len()] = std::array::from_fn(|host| self.due(host));
             let flying = self.network.flying.keys().next().map(|(due, _)| *due);

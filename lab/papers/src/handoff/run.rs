@@ -155,7 +155,7 @@ impl Run {
         if tcp == Tcp::Split {
             site.download_split(0);
         } else {
-            site.connect(Ends::new(&Config {
+            site.connect_now(Ends::new(&Config {
                 timestamps: true,
                 window_scaling: true,
                 receive_buffer: rate.bytes_in(delay * 2 + wire) + beyond,

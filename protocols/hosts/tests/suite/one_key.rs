@@ -473,7 +473,6 @@ fn connections_are_shown_to_a_gateway_that_has_lost_its_state() {
 /// Where nothing repairs this segment, or the reset that answers it, it is repeated until the connection is heard of.
 #[test]
 fn connections_are_shown_again_where_nothing_repairs_their_segments() {
-    let mut all = 0;
     for lives in 0..40 {
         let mut net = Net::new(&TWO_MOBILES);
         net.starts.method = TcpMethod::Plain;
@@ -490,9 +489,6 @@ fn connections_are_shown_again_where_nothing_repairs_their_segments() {
         net.network.lost = Probability::ratio(3, 10);
         net.run_for(SECOND * 60);
         let shown = net.bare.iter().filter(|(_, host, _)| *host == 0).count();
-        assert!((1..=7).contains(&shown), "shown {shown} times");
-        all += shown;
+        assert!((2..=7).contains(&shown), "shown {shown} times");
     }
-    // Of seven copies seven tenths arrive; the standard deviation of the sum is 8.
-    assert!(all > 40 * 4, "shown {all} times in 40 lives");
 }

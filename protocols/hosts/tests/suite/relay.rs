@@ -43,9 +43,8 @@ fn tcp_without_repair_by_the_link_moves_without_a_stall() {
             tcp: Tcp::Whole(tcp),
             ..Setting::default()
         };
-        // What is on its way by the former path comes as late as by the longer one. Then all that has waited for it is
-        // read at once, and acknowledged, which leaves as long a gap in a window that is full.
-        let most = setting.wire * 4 + Duration::from_millis(2);
+        // What is on its way by the former path comes as late as by the longer one.
+        let most = setting.wire * 2 + Duration::from_millis(2);
         let mut site = begun(setting);
         download(&mut site);
         for to in [2, 3, HOME, 3, 2, HOME] {

@@ -391,7 +391,7 @@ fn a_download_goes_on_soon_after_its_gateway_is_lost() {
     };
     let mut site = Roaming::new(setting);
     site.run(SECOND, true);
-    site.connect(Ends::new(&Config {
+    site.connect_now(Ends::new(&Config {
         timestamps: true,
         window_scaling: true,
         receive_buffer: Bytes::new(150_000),

@@ -42,6 +42,16 @@ fn roam(site: &mut Roaming, random: &mut RandomStream, longest: Duration) {
     }
 }
 
+/// Checks that packets come to the mobile host again, whatever was lost before.
+fn goes_on(site: &mut Roaming) {
+    for flow in &mut site.flows {
+        flow.sent = flow.came();
+    }
+    let before = site.flows[0].came();
+    site.run(SECOND * 2, false);
+    assert!(site.flows[0].came() > before + 1_000);
+}
+
 /// What gateways say to each other is lost at times, comes late, and takes longer to one than to another.
 #[test]
 fn nothing_is_lost_by_moves_between_gateways_with_unlike_and_lossy_wires() {
@@ -107,12 +117,7 @@ fn a_guest_that_leaves_for_a_gateway_without_a_way_to_the_home_returns() {
     site.run(SECOND * 8, false);
     assert!(has_given_up(&site));
     // The association with the former gateway has begun anew, and what was on its way was lost.
-    let before = site.flows[0].came();
-    for flow in &mut site.flows {
-        flow.sent = flow.came();
-    }
-    site.run(SECOND * 2, false);
-    assert!(site.flows[0].came() > before + 1_000);
+    goes_on(&mut site);
     assert_eq!(site.serving(), "second");
 }
 
@@ -133,12 +138,7 @@ fn packets_for_a_mobile_host_that_has_gone_do_not_go_round() {
     assert!(datagrams < 100, "{datagrams} in 20 s");
     site.network.cut.clear();
     site.run(SECOND * 10, true);
-    for flow in &mut site.flows {
-        flow.sent = flow.came();
-    }
-    let before = site.flows[0].came();
-    site.run(SECOND * 2, false);
-    assert!(site.flows[0].came() > before + 1_000);
+    goes_on(&mut site);
 }
 
 #[test]
@@ -161,12 +161,7 @@ fn the_next_gateway_but_one_may_be_revoked_before_a_move_ends() {
     let key = private_key("third").public_key();
     site.input(HOME, Input::Revoke(key, Decline::Revoked));
     site.run(SECOND * 8, false);
-    let before = site.flows[0].came();
-    for flow in &mut site.flows {
-        flow.sent = flow.came();
-    }
-    site.run(SECOND * 2, false);
-    assert!(site.flows[0].came() > before + 1_000);
+    goes_on(&mut site);
 }
 
 /// The routes of a site may lead packets straight to the gateway that serves, and follow a move late.
