@@ -109,7 +109,6 @@ fn association(index: usize, setting: u8, life: u64) -> Association {
         profile: profile(setting),
         receive_buffer: None,
         connections: 64,
-        reserve: 0,
         lean: setting & LEAN != 0 && index == MOBILE,
         random: RandomStream::named(life, ["mobile", "gateway"][index]),
     };

@@ -5,7 +5,7 @@ use machine::Machine;
 use units::{Bytes, Duration, Instant};
 
 use crate::recent::HopSnapshot;
-use crate::{Association, Output, RecentCounters, streams};
+use crate::{Association, Link, Output, RecentCounters, streams};
 
 /// Usual limit on the wait of frames on the way: this time, or the time to send this many frames, whichever is
 /// longer.
@@ -29,9 +29,16 @@ pub(crate) struct Stalls {
     ran_at: Instant,
 }
 
+impl Link {
+    /// Returns the bytes that a frame costs on the path on which it costs most, beyond those on the present one.
+    pub(crate) fn more(&self) -> usize {
+        self.overhead_most.saturating_sub(self.overhead)
+    }
+}
+
 impl Association {
-    /// Returns the association for paths on which each frame may cost as many bytes as this beyond its own: segments of
-    /// connections that begin on a shorter path fit those, too, unless the link layer repairs TCP and cuts it anew.
+    /// Returns the association for paths on which each frame may cost as many bytes as this beyond its own: packets of
+    /// streams that it gets later, and segments of connections that the link layer does not repair, fit those, too.
     #[must_use]
     pub fn with_overhead_up_to(mut self, most: usize) -> Self {
         self.link.overhead_most = most;
@@ -41,9 +48,7 @@ impl Association {
     /// Has segments of new connections fit in frames on each path that it may take.
     pub(crate) fn fit_segments(&mut self) {
         let frame = self.arq.path().frame();
-        let link = &self.link;
-        let more = link.overhead_most.saturating_sub(link.overhead);
-        self.tcp.fit(frame.saturating_sub(more));
+        self.tcp.fit(frame.saturating_sub(self.link.more()));
     }
 
     pub(crate) fn tell_streams(&mut self, now: Instant, input: streams::Input) {

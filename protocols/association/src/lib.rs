@@ -175,7 +175,8 @@ impl Association {
     /// # Errors
     /// [`ConfigError`] if `config` is not valid.
     pub fn with_streams(self, config: StreamConfig) -> Result<Self, ConfigError> {
-        let streams = Streams::new(config, self.arq.transport_packet_max())?;
+        let packet = self.arq.transport_packet_max();
+        let streams = Streams::new(config, packet.saturating_sub(self.link.more()))?;
         Ok(Self {
             streams: Some(streams),
             ..self

@@ -25,8 +25,6 @@ pub struct StreamConfig {
     pub receive_buffer: Option<units::Bytes>,
     /// Most connections at one time.
     pub connections: usize,
-    /// Bytes of each frame that are left free: another path of the hop may take them.
-    pub reserve: usize,
     /// True if this end keeps no timers for established connections, and leaves them to the other end.
     pub lean: bool,
     /// Source of connection names; others must not know it.
@@ -161,7 +159,7 @@ impl Streams {
     /// # Errors
     /// [`ConfigError`] if the configuration is not valid.
     pub(crate) fn new(config: StreamConfig, packet: usize) -> Result<Self, ConfigError> {
-        let settings = config.settings(packet.saturating_sub(config.reserve));
+        let settings = config.settings(packet);
         Ok(Self {
             profile: config.profile,
             most: config.memory(&settings),
@@ -338,7 +336,6 @@ mod tests {
                         profile,
                         receive_buffer,
                         connections,
-                        reserve: 0,
                         lean: connections == 1,
                         random,
                     };
@@ -377,7 +374,6 @@ mod tests {
                     profile: Profile::Wide,
                     receive_buffer: None,
                     connections: 8,
-                    reserve: 0,
                     lean: false,
                     random: RandomStream::named(seed, "streams"),
                 };

@@ -301,11 +301,6 @@ pub(crate) fn around(endpoint: Option<HopAddress>) -> usize {
     headers + DATA_OVERHEAD_BYTES
 }
 
-/// Returns the bytes that a relay takes from each frame, more than a path to `endpoint`.
-pub(crate) fn of_relay(endpoint: Option<HopAddress>) -> usize {
-    around_relay().saturating_sub(around(endpoint))
-}
-
 /// Returns the bytes around a frame that a gateway relays.
 pub(crate) fn around_relay() -> usize {
     around(Some(HopAddress::Relay(Relay { by: 0, to: 0 })))

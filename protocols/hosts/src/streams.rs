@@ -64,25 +64,19 @@ impl StreamMaker {
             profile,
             receive_buffer: self.limits.receive_buffer,
             connections: self.limits.connections,
-            reserve: 0,
             lean: self.limits.lean,
             random: RandomStream::named(self.seed, name),
         }
     }
 
-    /// Returns `association` with streams of its own, which leave `reserve` bytes of each frame free.
+    /// Returns `association` with streams of its own.
     pub(crate) fn equip(
         &self,
         association: Association,
         profile: Profile,
         name: &str,
-        reserve: usize,
     ) -> Association {
-        let config = StreamConfig {
-            reserve,
-            ..self.config(profile, name)
-        };
-        let equipped = association.with_streams(config);
+        let equipped = association.with_streams(self.config(profile, name));
         equipped.expect("the limits were checked")
     }
 }

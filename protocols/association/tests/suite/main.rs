@@ -24,7 +24,6 @@ fn association(end: usize) -> Association {
         profile: Profile::Wide,
         receive_buffer: None,
         connections: 4,
-        reserve: 0,
         lean: false,
         random: RandomStream::named(end as u64, "names"),
     };

@@ -7,7 +7,7 @@ use wire::address::HopAddress;
 use wire::ethernet;
 
 use super::Host;
-use crate::peer::{around_relay, of_relay};
+use crate::peer::around_relay;
 use crate::{EventKind, terms};
 
 impl Host {
@@ -139,13 +139,12 @@ impl Host {
         let streams = self.bearer.streams.zip(profile);
         let place = peer.endpoint.or(from);
         let mut fresh = self.bearer.association(place, method, &peer.settings);
-        if let Some((maker, profile)) = streams {
-            let name = format!("{}/{}", peer.settings.name, peer.streams.life);
-            let reserve = if is_of_site { of_relay(place) } else { 0 };
-            fresh = maker.equip(fresh, profile, &name, reserve);
-        }
         if is_of_site {
             fresh = fresh.with_overhead_up_to(around_relay() + ethernet::HEADER_BYTES);
+        }
+        if let Some((maker, profile)) = streams {
+            let name = format!("{}/{}", peer.settings.name, peer.streams.life);
+            fresh = maker.equip(fresh, profile, &name);
         }
         let peer = &mut self.peers[index];
         if let Some(former) = &mut peer.association {
