@@ -49,11 +49,11 @@ pub struct Links<'a> {
 }
 
 impl<'a> Links<'a> {
-    /// Returns links that are alike from each gateway to the mobile host, and cables between gateways.
-    pub fn hops(hop: &'a Path) -> Self {
+    /// Returns links that are alike from each gateway to the mobile host, and between each two gateways.
+    pub fn alike(hop: &'a Path, wires: Option<&'a Path>) -> Self {
         Self {
             hops: [Some(hop); GATEWAYS.len()],
-            wires: None,
+            wires,
         }
     }
 }
@@ -112,7 +112,7 @@ impl Site {
             let name = format!("wire{gateway}{other}");
             let other = &self.gateways[other];
             let ends = [End::new(host, &here, &near), End::new(other, &there, &far)];
-            airs.extend(self.join(&name, links.wires, ends)?);
+            airs.extend(self.join_by(links.wires, &name, ends)?);
             route_by_link(host, &far, &here)?;
             route_by_link(other, &near, &there)?;
         }
@@ -122,15 +122,15 @@ impl Site {
             End::new(host, &device, &near),
             End::new(&self.mobile, &device, &far),
         ];
-        airs.extend(self.join(&device, links.hops[gateway], ends)?);
+        airs.extend(self.join_by(links.hops[gateway], &device, ends)?);
         Ok(airs)
     }
 
     /// Joins two hosts by the link in this file, whose emulator has a folder of this name, or by a cable.
-    fn join(
+    fn join_by(
         &self,
-        name: &str,
         link: Option<&Path>,
+        name: &str,
         ends: [End<'_>; 2],
     ) -> Result<Option<Air>, Failure> {
         let Some(link) = link else {

@@ -131,10 +131,7 @@ impl Roaming {
         let link = folder.join("link.toml");
         peers::write(&link, LINK)?;
         let wires = options.wires.write(folder)?;
-        let links = Links {
-            wires: wires.as_deref(),
-            ..Links::hops(&link)
-        };
+        let links = Links::alike(&link, wires.as_deref());
         let site = Site::new(program, folder, links, &options.terms)?;
         let daemons = site.start_all()?;
         let (arrivals, call, begun) = (Arc::default(), Call::default(), Instant::now());

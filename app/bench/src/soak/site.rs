@@ -86,10 +86,7 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let link = folder.join("link.toml");
     peers::write(&link, LINK)?;
     let wires = options.wires.write(folder)?;
-    let links = Links {
-        wires: wires.as_deref(),
-        ..Links::hops(&link)
-    };
+    let links = Links::alike(&link, wires.as_deref());
     let site = Site::new(program, folder, links, "")?;
     let mut soak = Soak {
         daemons: site.start_all()?,

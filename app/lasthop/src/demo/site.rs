@@ -107,7 +107,7 @@ fn play(
     let link = folder.join("link.toml");
     std::fs::write(&link, LINK).map_err(DemoError::failed("write the link's file"))?;
     let program = std::env::current_exe().map_err(DemoError::failed("find this program"))?;
-    let site = Site::new(&program, folder, Links::hops(&link), "")?;
+    let site = Site::new(&program, folder, Links::alike(&link, None), "")?;
     let _daemons = site.start_all()?;
     let sender = &arguments.senders[0];
     let files = site.fixed.run(|| socket::listen(SERVER, sender))?;

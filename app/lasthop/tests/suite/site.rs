@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use rig::Process;
 use rig::site::{GATEWAYS, Links, MOBILE, Site};
 use tempfile::TempDir;
 
@@ -48,6 +49,12 @@ impl Hosts {
         fs::write(file, text.replace("nat = true", "nat = false")).unwrap();
     }
 
+    /// Has the mobile host move to this gateway.
+    fn move_to(&self, gateway: &str) {
+        let (code, said) = self.run(&["move", gateway]);
+        assert_eq!(code, Some(0), "{said}\n{}", self.site.logs());
+    }
+
     /// Runs a command for the mobile host's daemon; returns its exit code and all that it says.
     fn run(&self, arguments: &[&str]) -> (Option<i32>, String) {
         self.run_at(MOBILE, arguments)
@@ -74,8 +81,17 @@ fn drains(hosts: &Hosts) {
     assert!(said.contains("is no gateway of a site"), "{said}");
     let (code, said) = hosts.run_at(north, &["drain", "--end"]);
     assert_eq!(code, Some(0), "{said}");
-    let (code, said) = hosts.run(&["move", north]);
-    assert_eq!(code, Some(0), "{said}");
+    hosts.move_to(north);
+}
+
+/// The gateway `north`, which serves the mobile host and is not its home, dies.
+fn loses_north(hosts: &Hosts, daemons: &mut [Process], download: &Download<'_>) {
+    let site = &hosts.site;
+    let [east, west, _] = GATEWAYS;
+    daemons[2].kill();
+    let is_elsewhere = || [east, west].contains(&site.serving().as_str());
+    wait_until("another gateway", || site.logs(), is_elsewhere);
+    download.goes_on();
 }
 
 #[test]
@@ -92,8 +108,7 @@ fn a_download_goes_on_while_gateways_hand_its_mobile_host_over() {
         || site.logs(),
         |download| {
             for to in [west, north, west, east, north] {
-                let (code, said) = hosts.run(&["move", to]);
-                assert_eq!(code, Some(0), "{said}\n{}", site.logs());
+                hosts.move_to(to);
                 download.goes_on();
             }
             let (code, said) = hosts.run(&["move", north]);
@@ -110,11 +125,7 @@ fn a_download_goes_on_while_gateways_hand_its_mobile_host_over() {
             assert!(at_home.contains("at north"), "{at_home}");
             let (_, page) = hosts.run(&["status"]);
             assert!(page.contains("in reserve"), "{page}");
-            // A gateway that is not the home dies.
-            daemons[2].kill();
-            let is_elsewhere = || [east, west].contains(&site.serving().as_str());
-            wait_until("another gateway", || site.logs(), is_elsewhere);
-            download.goes_on();
+            loses_north(&hosts, &mut daemons, download);
             let next = site.serving();
             let (code, said) = hosts.run(&["move", north]);
             assert_eq!(code, Some(1), "{said}");
@@ -171,8 +182,7 @@ fn a_gateway_stands_in_for_a_home_that_has_died() {
     });
     // New ones leave at the home again, and those before do not disturb it.
     download(&mut || {
-        let (code, said) = hosts.run(&["move", east]);
-        assert_eq!(code, Some(0), "{said}\n{}", site.logs());
+        hosts.move_to(east);
     });
 }
 
@@ -195,17 +205,13 @@ fn a_download_goes_on_while_far_gateways_serve_in_turn() {
         || site.logs(),
         |download| {
             for to in [west, north, west, east, north] {
-                let (code, said) = hosts.run(&["move", to]);
-                assert_eq!(code, Some(0), "{said}\n{}", site.logs());
+                hosts.move_to(to);
                 let (_, page) = hosts.run(&["status"]);
                 assert!(!page.contains("relays"), "{page}");
                 download.goes_on();
             }
             follows_routes(&hosts, download);
-            daemons[2].kill();
-            let is_elsewhere = || [east, west].contains(&site.serving().as_str());
-            wait_until("another gateway", || site.logs(), is_elsewhere);
-            download.goes_on();
+            loses_north(&hosts, &mut daemons, download);
         },
     );
 }
@@ -214,8 +220,7 @@ fn a_download_goes_on_while_far_gateways_serve_in_turn() {
 fn follows_routes(hosts: &Hosts, download: &Download<'_>) {
     let site = &hosts.site;
     let [_, west, north] = GATEWAYS;
-    let (code, said) = hosts.run(&["move", west]);
-    assert_eq!(code, Some(0), "{said}");
+    hosts.move_to(west);
     site.connect_outside(1).unwrap();
     site.lead_straight(1).unwrap();
     let before = site.outside(1);
@@ -223,8 +228,7 @@ fn follows_routes(hosts: &Hosts, download: &Download<'_>) {
     download.goes_on();
     let straight = site.outside(1) - before;
     assert!(straight > 1_000_000, "{straight} bytes");
-    let (code, said) = hosts.run(&["move", north]);
-    assert_eq!(code, Some(0), "{said}");
+    hosts.move_to(north);
     download.goes_on();
 }
 
@@ -243,18 +247,14 @@ fn a_download_that_is_split_goes_on_by_way_of_other_gateways() {
         || site.logs(),
         |download| {
             for to in [west, north, east, north] {
-                let (code, said) = hosts.run(&["move", to]);
-                assert_eq!(code, Some(0), "{said}\n{}", site.logs());
+                hosts.move_to(to);
                 download.goes_on();
             }
             let (_, page) = hosts.run(&["status"]);
             assert!(page.contains("relays"), "{page}");
             let at_home = String::from_utf8(site.run(east, &["status"]).unwrap().stdout).unwrap();
             assert!(at_home.contains("at north"), "{at_home}");
-            daemons[2].kill();
-            let is_elsewhere = || [east, west].contains(&site.serving().as_str());
-            wait_until("another gateway", || site.logs(), is_elsewhere);
-            download.goes_on();
+            loses_north(&hosts, &mut daemons, download);
         },
     );
 }
@@ -282,8 +282,7 @@ fn a_mobile_host_moves_by_itself_to_a_gateway_with_a_shorter_way_to_its_home() {
             let (_, page) = hosts.run(&["status", "--peer", &site.serving()]);
             assert!(page.contains(" ms to the home and back, "), "{page}");
             // What the user chooses holds, until lasthop is to choose again.
-            let (code, said) = hosts.run(&["move", east]);
-            assert_eq!(code, Some(0), "{said}");
+            hosts.move_to(east);
             let (code, said) = hosts.run(&["move"]);
             assert_eq!(code, Some(0), "{said}");
             assert!(said.contains("chooses"), "{said}");

@@ -197,13 +197,14 @@ impl Home {
         if !has_come && now < moving.due || moving.stage == Stage::Away {
             return None;
         }
-        if moving.stage == Stage::Left && moving.left.is_some() {
-            (moving.stage, moving.held) = (Stage::Away, Held::default());
-            return None;
-        }
-        if moving.stage == Stage::Left {
+        match moving.stage {
+            Stage::Left if moving.left.is_some() => {
+                (moving.stage, moving.held) = (Stage::Away, Held::default());
+                return None;
+            }
             // The gateway that has returned them does not say that it has been left: it would return them again.
-            moving.held.returned.clear();
+            Stage::Left => moving.held.returned.clear(),
+            Stage::Away | Stage::Asked | Stage::Served => {}
         }
         if let Some(all) = moving.awaited {
             exchange.catch_up(all);
