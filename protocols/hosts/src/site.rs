@@ -28,7 +28,7 @@ pub use comparison::ComparisonStatus;
 pub(crate) use comparison::{CompareStep, Comparisons, Tally};
 pub(crate) use directory::{Directory, Entry, Mark, Portion, Reader, Replica};
 pub(crate) use drain::{Drain, is_avoided};
-pub(crate) use exchange::Exchange;
+pub(crate) use exchange::{Exchange, Late};
 pub(crate) use guest::{Ceased, Guest, Left, Service};
 pub(crate) use home::{Departure, Home, Request, Stage};
 pub(crate) use message::{

@@ -110,6 +110,8 @@ pub struct Received {
     pub payload: u64,
     /// Nothing was missing, doubled, moved or changed.
     pub in_order: bool,
+    /// Number of packets that began before the end of the latest one.
+    pub late: u64,
     next: u32,
 }
 
@@ -125,11 +127,16 @@ impl Received {
     /// Notes a packet; flows start at sequence number 0.
     pub fn note(&mut self, packet: &Packet) {
         let tcp = tcp_of(packet);
-        let field = [tcp[4], tcp[5], tcp[6], tcp[7]];
+        let sequence = u32::from_be_bytes([tcp[4], tcp[5], tcp[6], tcp[7]]);
         let payload = &tcp[32..];
-        self.in_order &= self.next == u32::from_be_bytes(field);
-        self.in_order &= payload == content(self.next, payload.len());
-        self.next = self.next.wrapping_add(payload.len() as u32);
+        let end = sequence.wrapping_add(payload.len() as u32);
+        self.in_order &= self.next == sequence;
+        self.in_order &= payload == content(sequence, payload.len());
+        if sequence.wrapping_sub(self.next) as i32 >= 0 {
+            self.next = end;
+        } else {
+            self.late += 1;
+        }
         self.packets += 1;
         self.payload += payload.len() as u64;
     }

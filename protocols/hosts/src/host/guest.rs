@@ -1,5 +1,6 @@
 //! Which gateway of a site serves a mobile host: the part of a gateway that is not its home.
 
+use planted::Bug;
 use units::{Duration, Instant};
 use wire::packet::Packet;
 
@@ -149,7 +150,10 @@ impl Host {
 
     /// Ends the service of a guest that goes on elsewhere, and returns to its home what was not delivered.
     fn return_packets(&mut self, now: Instant, index: usize, step: &Step) {
-        let (report, packets) = self.end_service(now, index, step.report.as_ref());
+        let (report, mut packets) = self.end_service(now, index, step.report.as_ref());
+        if planted::is(Bug::QueueIsCut) {
+            packets.pop();
+        }
         let returned: u64 = packets.iter().map(Packet::data_segments).sum();
         if let Some(home) = self.home_of(index) {
             for packet in packets {

@@ -1,6 +1,7 @@
 //! Which gateway of a site serves a mobile host: the part of its home, which decides.
 
 use association::{Association, Report};
+use planted::Bug;
 use units::{Duration, Instant};
 use wire::packet::Packet;
 
@@ -17,7 +18,7 @@ impl Host {
     /// Has a mobile host that belongs here served by the gateway `to` from now on, or by this one, by this attachment.
     pub(super) fn place(&mut self, now: Instant, index: usize, to: Option<usize>, step: Step) {
         let Some(home) = self.home(index) else { return };
-        if step.number <= home.number {
+        if step.number <= home.number && !planted::is(Bug::NumberIsUsedAgain) {
             return self.place_again(now, index, to, step.number);
         }
         let moving = home.moving.as_deref_mut();
@@ -163,7 +164,8 @@ impl Host {
             self.announce(index, EventKind::Left);
         }
         if let Some(home) = self.home(index) {
-            (home.place, home.answer) = (to, answer);
+            home.is_at(to);
+            home.answer = answer;
         }
         for packet in packets {
             self.send_to_member(now, index, packet);
@@ -227,11 +229,9 @@ impl Host {
         counts: Yielded,
     ) {
         let Some(home) = self.home(index) else { return };
-        if step.number != home.number {
-            return;
-        }
-        let Some(moving) = home.move_from(from) else {
-            return;
+        let is_latest = step.number == home.number;
+        let Some(moving) = home.move_from(from).filter(|_| is_latest) else {
+            return home.exchange(from).ends_at(counts);
         };
         moving.awaited = Some(counts);
         home.answer = step.report;
@@ -245,7 +245,7 @@ impl Host {
         let Some(moving) = home.end_move(now) else {
             return;
         };
-        home.place = moving.to;
+        home.is_at(moving.to);
         self.agenda.site.clear(index);
         let (next, held) = moving.end();
         for packet in held {

@@ -11,8 +11,8 @@ use super::Host;
 use super::members::stays_at_home;
 use crate::peer::Peer;
 use crate::site::{
-    Guest, Home, Key, Member, Parts, Proof, SiteMessage, Step, proven_attachment, proven_number,
-    split,
+    Guest, Home, Key, Late, Member, Parts, Proof, SiteMessage, Step, proven_attachment,
+    proven_number, split,
 };
 use crate::{EventKind, Output, Role, SitePart, SiteStatus};
 
@@ -386,28 +386,31 @@ impl Host {
         if is_taken {
             return;
         }
-        self.count_late(source, destination, from, &packet);
-        match destination.filter(|index| source.is_none() && self.home(*index).is_some()) {
+        let is_overdue = self.count_late(source, destination, from, &packet);
+        let goes_on = !is_overdue && source.is_none();
+        match destination.filter(|index| goes_on && self.home(*index).is_some()) {
             // The site's routes may lead to a gateway that has ceased to serve it.
             Some(index) => self.send_to_member(now, index, packet),
             None => self.counts.packets_unroutable += 1,
         }
     }
 
-    /// Counts a packet of a mobile host, or to one, that has come from its former gateway too late, as that counts it.
+    /// Counts a packet of a mobile host, or to one, that has come from its former gateway too late, as that counts it;
+    /// returns true if it was waited for no more.
     fn count_late(
         &mut self,
         source: Option<usize>,
         destination: Option<usize>,
         from: usize,
         packet: &Packet,
-    ) {
-        let segments = packet.data_segments();
-        if let Some(home) = source.and_then(|index| self.home(index)) {
-            home.exchange(from).carried += segments;
-        } else if let Some(home) = destination.and_then(|index| self.home(index)) {
-            home.exchange(from).returned += segments;
-        }
+    ) -> bool {
+        let ends = [(source, Late::Carried), (destination, Late::Returned)];
+        ends.into_iter()
+            .find_map(|(index, direction)| {
+                let exchange = self.home(index?)?.exchange(from);
+                Some(exchange.count_late(direction, packet.data_segments()))
+            })
+            .unwrap_or(false)
     }
 
     /// Passes on a packet to a mobile host that another gateway has sent; returns false if it may not.

@@ -19,6 +19,26 @@ pub(crate) struct Exchange {
     pub(crate) carried: u64,
     /// Those to it that went back to its home.
     pub(crate) returned: u64,
+    overdue: Overdue,
+}
+
+/// What the other gateway has sent and is waited for no more. A gateway that was stopped sends it a minute later.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Overdue {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// All that it sends until it says how much that was.
+    All,
+    /// So many segments, which are counted already.
+    Counted(Yielded),
+}
+
+/// Direction of a packet that has come from a gateway which serves its mobile host no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Late {
+    Carried,
+    Returned,
 }
 
 impl Exchange {
@@ -27,10 +47,55 @@ impl Exchange {
         self.carried >= all.carried && self.returned >= all.returned
     }
 
-    /// Counts all that the other gateway has sent as if it had come: it is waited for no more.
-    pub(crate) fn catch_up(&mut self, all: Yielded) {
+    /// Waits no more for what the other gateway has sent, which is so much if it has said that.
+    pub(crate) fn give_up(&mut self, all: Option<Yielded>) {
+        match all {
+            Some(all) if self.has(all) => {}
+            Some(all) => self.count_as_come(all),
+            None => self.overdue = Overdue::All,
+        }
+    }
+
+    /// Notes how much the other gateway has sent, which is waited for no more.
+    pub(crate) fn ends_at(&mut self, all: Yielded) {
+        if self.overdue == Overdue::All {
+            self.count_as_come(all);
+        }
+    }
+
+    fn count_as_come(&mut self, all: Yielded) {
+        self.overdue = Overdue::Counted(Yielded {
+            returned: all.returned.saturating_sub(self.returned),
+            carried: all.carried.saturating_sub(self.carried),
+        });
         self.carried = self.carried.max(all.carried);
         self.returned = self.returned.max(all.returned);
+    }
+
+    /// Begins to take everything from the other gateway: it serves the mobile host again.
+    pub(crate) fn begins_again(&mut self) {
+        self.overdue = Overdue::Nothing;
+    }
+
+    /// Counts so many segments that have come when the other gateway did not serve the mobile host any more; returns
+    /// true if they were waited for no more.
+    pub(crate) fn count_late(&mut self, direction: Late, segments: u64) -> bool {
+        let count = match direction {
+            Late::Carried => &mut self.carried,
+            Late::Returned => &mut self.returned,
+        };
+        if let Overdue::Counted(missing) = &mut self.overdue {
+            let missing = match direction {
+                Late::Carried => &mut missing.carried,
+                Late::Returned => &mut missing.returned,
+            };
+            if *missing > 0 {
+                *missing = missing.saturating_sub(segments);
+                return true;
+            }
+        }
+        *count += segments;
+        self.overdue == Overdue::All
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use association::Report;
+use planted::Bug;
 use units::{Duration, Instant};
 use wire::packet::Packet;
 
@@ -147,6 +148,14 @@ impl Home {
         self.move_from(gateway)
     }
 
+    /// Notes the gateway that serves the mobile host from now on; `None` if this one does.
+    pub(crate) fn is_at(&mut self, place: Option<usize>) {
+        self.place = place;
+        if let Some(place) = place {
+            self.exchange(place).begins_again();
+        }
+    }
+
     /// Returns the gateway that serves the mobile host, or that will when what the former one had has come; `None` if
     /// this one does.
     pub(crate) fn next_place(&self) -> Option<usize> {
@@ -184,7 +193,7 @@ impl Home {
     pub(crate) fn is_served_by(&self, gateway: usize) -> bool {
         match self.moving.as_deref() {
             Some(moving) => moving.from == gateway || moving.serves(gateway),
-            None => self.place == Some(gateway),
+            None => self.place == Some(gateway) || planted::is(Bug::FormerGatewayIsHeard),
         }
     }
 
@@ -206,8 +215,8 @@ impl Home {
             Stage::Left => moving.held.returned.clear(),
             Stage::Away | Stage::Asked | Stage::Served => {}
         }
-        if let Some(all) = moving.awaited {
-            exchange.catch_up(all);
+        if moving.stage != Stage::Left {
+            exchange.give_up(moving.awaited);
         }
         self.moving.take().map(|moving| *moving)
     }
