@@ -32,7 +32,7 @@ bugs! {
     /// A fade in which the keys expire ends the association with all that it holds.
     ExpiryIsTheEnd: "R3", "hosts::a_fade_of_five_minutes";
     /// A gateway that a mobile host has left keeps the last packet of its queue.
-    QueueIsCut: "R3", "hosts::wandering";
+    QueueIsCut: "R3", "hosts::a_full_queue_moves";
     /// A report says that what waits behind a gap was delivered, too, so the next gateway does not send the gap again.
     GapIsReported: "R3", "hosts::wandering";
     /// No window is closed while the hop is silent, so an impatient kernel ends its connection (issue 18).
@@ -42,9 +42,9 @@ bugs! {
     /// A host whose key another one has used goes on with the association that its gateway has ended (issue 18).
     SupersededGoesOn: "R5", "world";
     /// The home of a mobile host takes packets of it from gateways that serve it no more.
-    FormerGatewayIsHeard: "R5", "hosts::site";
+    FormerGatewayIsHeard: "R5", "hosts::a_gateway_that_was_stopped";
     /// The home of a mobile host takes an attachment for a new one although it has seen its number.
-    NumberIsUsedAgain: "R5", "hosts::site";
+    NumberIsUsedAgain: "R5", "hosts::wandering";
     /// A COMMIT of a restarted server counts for what its former life had not stored.
     RestartIsOverlooked: "R6", "mount_tape";
     /// An unstable WRITE counts as stable, and no COMMIT follows it.

@@ -32,6 +32,7 @@ use crate::changes::Changes;
 use crate::control::Control;
 use crate::finder::Finder;
 use crate::host::DrivenHost;
+use crate::load::Load;
 use crate::moderation::Moderation;
 use crate::outbox::Outbox;
 use crate::ports::Ports;
@@ -122,6 +123,7 @@ pub struct EventLoop<H, D, B> {
     /// Time at which the host is notified of a change of the network.
     news_due: Option<Instant>,
     moderation: Moderation,
+    load: Load,
     /// Changes of the last reload.
     changes: Option<reload::Changes>,
 }
@@ -210,6 +212,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             next_wall: started,
             news_due: None,
             moderation: Moderation::default(),
+            load: Load::new(started),
             changes: None,
         })
     }
@@ -287,9 +290,11 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Rests while datagrams keep coming; returns true if it did, and both ports should be read.
     fn rest(&mut self) -> bool {
         let deadline = self.host.poll_timeout();
-        let rest = self.moderation.rest(clock::monotonic(), deadline);
+        let now = clock::monotonic();
+        let rest = self.moderation.rest(now, deadline);
         if let Some(rest) = rest {
             std::thread::sleep(rest.into());
+            self.load.rested(rest);
         }
         rest.is_some()
     }
@@ -314,6 +319,9 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         self.ports.bearer.handle_timeout(now);
         if let Some(supervisor) = &mut self.ports.supervisor {
             supervisor.handle_timeout(now);
+        }
+        if self.load.is_overloaded(now) {
+            self.tell(now, Input::Overloaded);
         }
         if now >= self.next_wall {
             self.next_wall = now + WALL_INTERVAL;
@@ -353,7 +361,10 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         self.work.counters.waits += 1;
         let mut found = Found::default();
         let mut askers: [Option<u64>; 16] = [None; 16];
-        for (ready, asker) in self.waiter.wait_until(deadline)?.zip(&mut askers) {
+        let from = clock::monotonic();
+        let ready = self.waiter.wait_until(deadline)?;
+        self.load.waited(from, deadline, clock::monotonic());
+        for (ready, asker) in ready.zip(&mut askers) {
             match ready.token {
                 DEVICE => found.device = true,
                 SOCKETS => found.sockets = true,
@@ -397,11 +408,16 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Reads one batch of datagrams.
     fn read_bearer(&mut self) -> Result<Batch, RuntimeError> {
         let Self {
-            host, ports, work, ..
+            host,
+            ports,
+            work,
+            load,
+            ..
         } = self;
         let Ports { device, bearer, .. } = ports;
         let now = clock::monotonic();
         let mut sink = |arrival: Arrival, datagram: &mut [u8]| {
+            load.arrived(arrival.at);
             let buffer = PacketBuffer::copy_of(datagram);
             let input = Input::Datagram {
                 from: arrival.from,

@@ -20,6 +20,7 @@ pub mod supervisor;
 mod event_loop;
 mod finder;
 mod host;
+mod load;
 mod lock;
 mod moderation;
 mod outbox;

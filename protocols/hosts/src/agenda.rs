@@ -7,7 +7,7 @@ use units::Instant;
 use crate::host::round::Round;
 use crate::peer::Peer;
 use crate::peers::Peers;
-use crate::site::Drain;
+use crate::site::Requests;
 
 /// Number of peers whose deadlines are read from their associations each time.
 const BUSY: usize = 4;
@@ -35,8 +35,8 @@ pub(crate) struct PeerDeadlines {
     pub(crate) ways: Deadlines<usize>,
     /// Time from which nothing is waited for any more before a mobile host goes on at another gateway.
     pub(crate) site: Deadlines<usize>,
-    /// The drain of this gateway.
-    pub(crate) drain: Drain,
+    /// What this gateway asks of its mobile hosts while it is drained or overloaded.
+    pub(crate) requests: Requests,
     /// The present round of those that act.
     pub(crate) round: Round,
 }
@@ -44,7 +44,7 @@ pub(crate) struct PeerDeadlines {
 impl PeerDeadlines {
     /// Returns the time of the next step for the site.
     pub(crate) fn site_due(&self) -> Option<Instant> {
-        earlier(self.site.first(), self.drain.due())
+        earlier(self.site.first(), self.requests.drain.due())
     }
 
     /// Records the deadlines of a peer that is not busy any more.

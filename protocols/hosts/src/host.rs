@@ -327,6 +327,7 @@ impl Machine for Host {
             Input::ExitsOpen(prefixes) => self.exits_open(&prefixes),
             Input::Told(told) => self.recall(now, told),
             Input::Drain(begins) => self.drain(now, begins),
+            Input::Overloaded => self.is_overloaded(now),
             Input::Memory(total) => {
                 if let Some(leases) = &mut self.leases {
                     leases.set_total(total);

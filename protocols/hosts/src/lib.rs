@@ -143,6 +143,9 @@ pub enum Input {
     /// This host, a gateway of a site, is to be left by its mobile hosts, for others of the site; or, if this is false,
     /// no more.
     Drain(bool),
+    /// This host has too little of the processor. A gateway of a site asks a part of its mobile hosts to look for a
+    /// better one. It is told so again while that lasts.
+    Overloaded,
     /// The system is ready for packets with these inner addresses, each with a prefix length in bits, as asked for by
     /// [`Output::Exits`].
     ExitsOpen(Vec<(IpAddr, u8)>),

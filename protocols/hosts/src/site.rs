@@ -12,6 +12,7 @@ mod exchange;
 mod guest;
 mod home;
 mod message;
+mod overload;
 mod parts;
 mod stand_in;
 mod told;
@@ -34,6 +35,7 @@ pub(crate) use home::{Departure, Home, Request, Stage};
 pub(crate) use message::{
     Key, Proof, SiteMessage, Step, Yielded, proven_attachment, proven_number,
 };
+pub(crate) use overload::Requests;
 pub(crate) use parts::{Parts, split};
 pub(crate) use stand_in::{Exits, HomeStep, Homes};
 pub use told::Told;

@@ -15,8 +15,9 @@ use super::{names, registration, transport, trouble};
 /// Returns the page.
 pub(super) fn render(status: &Status) -> String {
     let host = &status.host;
+    let busy = status.busy.unwrap_or_default() * 100.0;
     let mut page = format!(
-        "lasthop {} {}, up {}\n{}\n",
+        "lasthop {} {}, up {}, busy {busy:.0} % of the time\n{}\n",
         status.version,
         role(host.role),
         age(status.uptime_s as u64),
@@ -326,7 +327,7 @@ mod tests {
     #[test]
     fn says_what_people_ask() {
         let mut status = sample();
-        status.uptime_s = 200.4;
+        (status.uptime_s, status.busy) = (200.4, Some(0.123));
         status.host.datagrams_dropped = vec![("Replayed".into(), 3)];
         status.bearer.counters.refused = 2;
         let peer = first(&mut status);
@@ -365,7 +366,7 @@ mod tests {
         contains(
             &status,
             &[
-                "lasthop 0.1.0 gateway, up 3 min 20 s",
+                "lasthop 0.1.0 gateway, up 3 min 20 s, busy 12 % of the time",
                 "m1 at 10.1.0.2:43492 connected, keys 1 min 1 s old",
                 "2 Mbit/s",
                 "12 ms, least 10 ms",

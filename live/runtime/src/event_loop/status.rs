@@ -26,6 +26,9 @@ pub struct Status<H = hosts::Status> {
     pub uptime_s: f64,
     /// Limit of the memory of the whole process.
     pub memory_most: Bytes,
+    /// Share of the time in which the daemon had work, from 0 to 1, in the last five seconds or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy: Option<f64>,
     /// Status of the host.
     pub host: H,
     /// Counters of the packet device.
@@ -132,6 +135,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             version: env!("CARGO_PKG_VERSION").into(),
             uptime_s: self.uptime(now),
             memory_most: self.memory_most(),
+            busy: Some(self.load.share()),
             host: self.host.status(now, from),
             device: DeviceStatus {
                 counters: self.ports.device.counters(),

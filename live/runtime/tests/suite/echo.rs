@@ -83,6 +83,7 @@ impl Machine for Echo {
             | Input::MoveTo(_)
             | Input::Compare
             | Input::Drain(_)
+            | Input::Overloaded
             | Input::ExitsOpen(_)
             | Input::Told(_)
             | Input::System(_)

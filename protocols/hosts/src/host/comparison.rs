@@ -159,7 +159,9 @@ impl Host {
                 }
             }
             // Nobody shall come to a gateway that is about to end.
-            (Role::Gateway, MeasureMessage::Probe(bits)) if self.agenda.drain.due().is_none() => {
+            (Role::Gateway, MeasureMessage::Probe(bits))
+                if self.agenda.requests.drain.due().is_none() =>
+            {
                 self.pass_on_probe(now, index, from, bits);
             }
             (Role::Mobile | Role::Gateway, _) => {}

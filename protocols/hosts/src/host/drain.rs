@@ -1,4 +1,4 @@
-//! The drain of a gateway of a site.
+//! Gateways of a site that want to be left: by all of their mobile hosts, or by some.
 
 use units::Instant;
 
@@ -15,28 +15,43 @@ impl Host {
     /// Asks all mobile hosts that this gateway serves to have others serve them, from now on, or no more.
     pub(super) fn drain(&mut self, now: Instant, begins: bool) {
         if !begins {
-            self.agenda.drain.end();
+            self.agenda.requests.drain.end();
         } else if self.is_drainable() {
-            self.agenda.drain.begin(now);
+            self.agenda.requests.drain.begin(now);
             self.drain_due(now);
         }
     }
 
     /// Asks the mobile hosts whose turn it is.
     pub(super) fn drain_due(&mut self, now: Instant) {
-        let mut drain = std::mem::take(&mut self.agenda.drain);
-        let all = || self.peers.iter().map(|(index, _)| index);
-        let asked = drain.asks(now, || {
-            all()
-                .filter(|index| self.is_served_here(now, *index))
-                .collect()
-        });
-        self.agenda.drain = drain;
+        let mut drain = std::mem::take(&mut self.agenda.requests.drain);
+        let asked = drain.asks(now, || self.served_here(now));
+        self.agenda.requests.drain = drain;
         for index in asked {
             if self.is_served_here(now, index) {
                 self.send_site_message(now, index, &SiteMessage::Drain);
             }
         }
+    }
+
+    /// Asks some of the mobile hosts that this gateway serves to look for a better one, now and then.
+    pub(super) fn is_overloaded(&mut self, now: Instant) {
+        if !self.is_drainable() {
+            return;
+        }
+        let mut overload = std::mem::take(&mut self.agenda.requests.overload);
+        let asked = overload.asks(now, || self.served_here(now));
+        self.agenda.requests.overload = overload;
+        for index in asked {
+            self.send_site_message(now, index, &SiteMessage::Overloaded);
+        }
+    }
+
+    /// Returns the mobile hosts that this gateway serves.
+    fn served_here(&self, now: Instant) -> Vec<usize> {
+        let all = self.peers.iter().map(|(index, _)| index);
+        all.filter(|index| self.is_served_here(now, *index))
+            .collect()
     }
 
     /// Returns true if this gateway serves a mobile host, and has keys with it.

@@ -41,6 +41,9 @@ impl Host {
                 self.attachment_is_behind(now, index, number);
             }
             (Role::Mobile, _, SiteMessage::Drain) => self.drained(now, index),
+            (Role::Mobile, _, SiteMessage::Overloaded) if self.attached_to() == index => {
+                self.mobile.comparisons.is_wanted(now);
+            }
             (Role::Mobile, _, SiteMessage::Portion(portion)) if self.may_tell(index) => {
                 self.is_told(now, index, portion);
             }
@@ -90,6 +93,7 @@ impl Host {
             | SiteMessage::Attached(_)
             | SiteMessage::Behind(..)
             | SiteMessage::Drain
+            | SiteMessage::Overloaded
             | SiteMessage::Parted
             | SiteMessage::Leave(_)
             | SiteMessage::Alone(_)

@@ -30,6 +30,8 @@ const KEYS: Duration = Duration::from_secs(5);
 const FIRST: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(120);
 const LONG_STAY: Duration = Duration::from_secs(600);
+/// Shortest time between two comparisons that a gateway causes.
+const WANTED: Duration = Duration::from_secs(15);
 
 /// By so much more than a quarter a round trip must be shorter than the other one to win a pair.
 const MARGIN: Duration = Duration::from_millis(5);
@@ -163,6 +165,8 @@ pub(crate) struct Comparisons {
     first_pause: Duration,
     /// Time of the last move that a comparison caused.
     moved: Option<Instant>,
+    /// Time of the last comparison that a gateway caused.
+    wanted: Option<Instant>,
     /// Number of the next pair, of all comparisons.
     number: u64,
     current: Option<Comparison>,
@@ -188,6 +192,7 @@ impl Comparisons {
             pause: FIRST,
             first_pause: FIRST,
             moved: None,
+            wanted: None,
             number: 0,
             current: None,
             last: 0,
@@ -232,6 +237,17 @@ impl Comparisons {
         self.release();
         self.hasten(now);
         self.next = now;
+    }
+
+    /// Begins a comparison at once, as the present gateway wants. It may not have its mobile hosts make keys elsewhere
+    /// as often as it likes.
+    pub(crate) fn is_wanted(&mut self, now: Instant) {
+        let is_soon = self.wanted.is_some_and(|last| now.since(last) < WANTED);
+        if !is_soon {
+            self.wanted = Some(now);
+            self.hasten(now);
+            self.next = now;
+        }
     }
 
     /// Records a move with this cause, or one to a better gateway that has failed.
@@ -415,6 +431,27 @@ mod tests {
         // Both lose half, at other times.
         let both = compare(none, |pair| [loses(2, pair), loses(2, pair + 1)]);
         assert_eq!(both.0, CompareStep::End);
+    }
+
+    #[test]
+    fn a_gateway_that_wants_to_be_compared_all_the_time_is_not() {
+        let mut comparisons = Comparisons::new(true);
+        let mut begun = Vec::new();
+        for millis in 0..40_000 {
+            let now = Instant::from_millis(millis);
+            comparisons.is_wanted(now);
+            comparisons.saw_traffic(now);
+            if comparisons.step(now, Duration::ZERO) == Some(CompareStep::Choose) {
+                begun.push(millis / 1_000);
+                comparisons.end(now);
+            }
+        }
+        assert_eq!(begun, [0, 10, 15, 25, 30]);
+        // Nor does it undo what the user has chosen.
+        comparisons.hold();
+        comparisons.is_wanted(Instant::from_millis(90_000));
+        comparisons.saw_traffic(Instant::from_millis(90_000));
+        assert_eq!(comparisons.due(), None);
     }
 
     #[test]

@@ -68,6 +68,8 @@ pub(crate) enum SiteMessage {
     /// To a mobile host's home: the sender has ceased to serve the mobile host, which has left it, and has carried so
     /// many segments from it. Packets that still come for it are returned.
     Left(Key, Step, u64),
+    /// To a mobile host: the sender has too little of the processor, and another gateway may be better.
+    Overloaded,
 }
 
 /// Numbers of segments that a gateway has sent to the home of a mobile host that it served.

@@ -88,6 +88,58 @@ fn a_gateway_that_loses_much_is_left() {
     }
 }
 
+/// Has the processor of the gateway that serves busy with something else for nine tenths of the time, until another one
+/// serves; returns how long that takes.
+fn leaves_busy(site: &mut Roaming) -> Duration {
+    let busy = site.serving();
+    let host = NAMES.iter().position(|name| *name == busy).expect("a host");
+    let (begun, moves) = (site.now, attachments(site));
+    while attachments(site) == moves && site.now < begun + MINUTE {
+        site.network.stopped = Some((host, site.now + Duration::from_millis(90)));
+        site.run(Duration::from_millis(90), false);
+        site.network.stopped = None;
+        site.run(Duration::from_millis(10), false);
+        site.input(host, Input::Overloaded);
+    }
+    site.now.since(begun)
+}
+
+#[test]
+fn an_overloaded_gateway_is_left_soon() {
+    for setting in [Setting::default(), told()] {
+        let mut site = site(setting, [(60, 0), (0, 0), (0, 0)]);
+        call(&mut site);
+        // So long that comparisons are rare.
+        site.run(MINUTE * 8, false);
+        let busy = site.serving();
+        assert_ne!(busy, "home", "{:?}", site.events);
+        let time = leaves_busy(&mut site);
+        assert!(time < SECOND * 30, "{time}: {:?}", site.events);
+        site.run(MINUTE, false);
+        assert_ne!(site.serving(), busy, "{:?}", site.events);
+        is_whole(&mut site);
+    }
+}
+
+/// One that says so without being late is not left, nor is one that the user has chosen.
+#[test]
+fn a_gateway_is_not_left_only_because_it_says_that_it_is_overloaded() {
+    let mut site = site(told(), [(60, 0), (0, 0), (0, 0)]);
+    call(&mut site);
+    site.run(MINUTE * 2, false);
+    let moves = attachments(&site);
+    let present = site.serving();
+    let host = NAMES.iter().position(|name| *name == present);
+    for _ in 0..60 {
+        site.input(host.expect("a host"), Input::Overloaded);
+        site.run(SECOND, false);
+    }
+    assert_eq!(attachments(&site), moves, "{:?}", site.events);
+    site.move_to(2);
+    site.run(SECOND * 2, false);
+    assert!(leaves_busy(&mut site) >= MINUTE, "{:?}", site.events);
+}
+
 /// The hop to a gateway is short, but what counts is the way to the home.
 #[test]
 fn a_gateway_that_is_far_from_the_home_is_not_chosen() {

@@ -76,6 +76,12 @@ const HOST: &[Metric<Status>] = &[
         read: |status, values| values.add(status.memory_most),
     },
     Metric {
+        name: "lasthop_busy_ratio",
+        help: "Share of the time in which the daemon had work, in the last five seconds or more",
+        label: None,
+        read: |status, values| values.add_known(status.busy),
+    },
+    Metric {
         name: "lasthop_peers",
         help: "Peers that are configured or have joined",
         label: None,
