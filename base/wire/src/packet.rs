@@ -12,7 +12,7 @@ use crate::checksum::{
 use crate::field::{write_u16, write_u32};
 use crate::ip::{Ecn, IpPacket, Layout, Transport};
 use crate::malformed::Malformed;
-use crate::tcp::{self, OptionBytes, place_of_larger_size};
+use crate::tcp::{self, OptionBytes, place_of_clock, place_of_larger_size};
 use crate::udp;
 
 /// State of a packet's transport checksum.
@@ -113,14 +113,38 @@ impl Packet {
             return Ok(false);
         };
         let start = ip.header_length();
+        self.write_tcp_word(start, at, limit);
+        Ok(true)
+    }
+
+    /// Raises the sender's clock in the timestamps of a TCP segment to `least` (RFC 7323), as times after which the
+    /// segment may have left. Returns false if it is later than that, or if the packet is not one with timestamps.
+    ///
+    /// The TCP checksum stays right or wrong as it was, or partial.
+    pub fn raise_timestamp(&mut self, least: u32) -> bool {
+        let Some((ip, Transport::Tcp(tcp))) = self.ip().map(|ip| (ip, ip.transport())) else {
+            return false;
+        };
+        let (start, place) = (ip.header_length(), place_of_clock(&tcp));
+        let Some((value, at)) = place.filter(|(value, _)| is_up_to(*value, least)) else {
+            return false;
+        };
+        if value != least {
+            self.write_tcp_word(start, at, (least >> 16) as u16);
+            self.write_tcp_word(start, at + 2, least as u16);
+        }
+        true
+    }
+
+    /// Writes 16 bits at this place of a TCP header, which begins at `start`.
+    fn write_tcp_word(&mut self, start: usize, at: usize, word: u16) {
         let transport = &mut self.buffer[start..];
         match self.checksum {
-            Checksum::Partial => write_u16(transport, at, limit),
+            Checksum::Partial => write_u16(transport, at, word),
             Checksum::Unverified | Checksum::Verified => {
-                replace_word(transport, tcp::CHECKSUM, at, limit);
+                replace_word(transport, tcp::CHECKSUM, at, word);
             }
         }
-        Ok(true)
     }
 
     /// Returns the number of segments with data that the packet stands for: 1 for a packet that stands only for itself,
@@ -240,6 +264,11 @@ impl Packet {
         self.layout = IpPacket::parse(&self.buffer).ok().map(|ip| ip.layout());
         result
     }
+}
+
+/// Returns true if one value of a clock that wraps is not later than another one.
+fn is_up_to(value: u32, other: u32) -> bool {
+    other.wrapping_sub(value) as i32 >= 0
 }
 
 impl Deref for Packet {

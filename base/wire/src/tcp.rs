@@ -1,6 +1,7 @@
 //! TCP segments (RFC 9293).
 
 mod clamp;
+mod clock;
 mod content;
 mod headers;
 mod option_bytes;
@@ -15,6 +16,7 @@ use std::ops::BitOr;
 use units::SeqNumber;
 
 pub(crate) use clamp::place_of_larger_size;
+pub(crate) use clock::place_of_clock;
 pub use headers::PAYLOAD_MAX;
 pub use option_bytes::OptionBytes;
 pub use options::{SackBlock, SackBlocks, TcpOption, TcpOptions};

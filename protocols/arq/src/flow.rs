@@ -14,6 +14,7 @@ use crate::controlled_delay::{CodelParameters, ControlledDelay};
 use crate::fair::Place;
 use crate::filter::supersedes;
 use crate::limits::PACKET;
+use crate::repetition::Repetition;
 use crate::stream::StreamSender;
 
 /// A flow counts as sparse, and may be sent twice, up to 50 packets a second, after bursts of 8: in nanoseconds.
@@ -53,6 +54,8 @@ pub(crate) struct Flow {
     storage: usize,
     sparse: TokenDebt,
     last_drop: Option<Instant>,
+    /// Clock of the sender in a segment that has overtaken others: a receiver takes none with an earlier one after it.
+    clock: Option<u32>,
     delay: ControlledDelay,
     lane: Lane,
 }
@@ -62,6 +65,18 @@ pub(crate) struct Flow {
 struct Waiting {
     since: Instant,
     packet: Packet,
+    /// True if it has overtaken others.
+    is_again: bool,
+}
+
+impl Waiting {
+    fn new(since: Instant, packet: Packet) -> Self {
+        Self {
+            since,
+            packet,
+            is_again: false,
+        }
+    }
 }
 
 /// Lane of a flow's packets.
@@ -136,6 +151,7 @@ impl Flow {
             storage: 0,
             sparse: TokenDebt::empty(now, SPARSE_BURST),
             last_drop: None,
+            clock: None,
             delay: ControlledDelay::default(),
             lane,
         }
@@ -195,11 +211,37 @@ impl Flow {
         }
         self.queued += packet.len();
         self.storage += packet.capacity();
-        if let Some(stream) = &mut self.stream {
-            stream.held.hold(&packet);
+        let is_behind = match &mut self.stream {
+            Some(stream) => stream.held.hold(&packet),
+            None => false,
+        };
+        let waiting = Waiting::new(now, packet);
+        if is_behind {
+            self.overtake(waiting);
+        } else {
+            self.queue.push_back(waiting);
         }
-        self.queue.push_back(Waiting { since: now, packet });
         outdated
+    }
+
+    /// Adds a packet before those of its connection with later data.
+    fn overtake(&mut self, waiting: Waiting) {
+        let again = Repetition::of(&waiting.packet);
+        let packets = self.queue.iter().map(|waiting| &waiting.packet);
+        let place = again.and_then(|again| again.place(packets));
+        let Some(place) = place else {
+            return self.queue.push_back(waiting);
+        };
+        // An earlier value of the sender's clock makes a segment an old one (RFC 7323 §5), also if it was overtaken.
+        self.clock = again.and_then(|again| again.clock).or(self.clock);
+        let is_again = true;
+        self.queue.insert(
+            place,
+            Waiting {
+                is_again,
+                ..waiting
+            },
+        );
     }
 
     /// Begins the flow's turn with a queue that is too long: the first segment of the oldest packet is dropped, once
@@ -208,7 +250,9 @@ impl Flow {
     ///
     /// Packets that come while nothing can be sent make the queue longer, and say nothing about their sender.
     pub(crate) fn signal_excess(&mut self, now: Instant, interval: Duration) -> u64 {
-        if self.queue.len() < 2 || !self.begins_interval(now, interval) {
+        // What is sent again is the answer to the last signal.
+        let is_again = self.queue.front().is_some_and(|oldest| oldest.is_again);
+        if self.queue.len() < 2 || is_again || !self.begins_interval(now, interval) {
             return 0;
         }
         let Some(oldest) = self.queue.front_mut() else {
@@ -293,7 +337,7 @@ impl Flow {
         }
         self.queued += packet.len();
         self.storage += packet.capacity();
-        self.queue.push_front(Waiting { since: now, packet });
+        self.queue.push_front(Waiting::new(now, packet));
         0
     }
 
@@ -351,9 +395,14 @@ impl Flow {
 
     /// Removes and returns the packet that has waited longest.
     pub(crate) fn dequeue(&mut self) -> Option<Packet> {
-        let packet = self.queue.pop_front()?.packet;
+        let mut packet = self.queue.pop_front()?.packet;
         self.queued -= packet.len();
         self.storage -= packet.capacity();
+        if let Some(clock) = self.clock
+            && !packet.raise_timestamp(clock)
+        {
+            self.clock = None;
+        }
         Some(packet)
     }
 

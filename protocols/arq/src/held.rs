@@ -67,11 +67,11 @@ impl HeldData {
         })
     }
 
-    /// Adds a packet that waits from now on.
-    pub(crate) fn hold(&mut self, packet: &Packet) {
+    /// Adds a packet that waits from now on; returns true if it begins before the end of the latest data.
+    pub(crate) fn hold(&mut self, packet: &Packet) -> bool {
         let Some((tcp, said)) = segment(packet) else {
             self.datagrams.extend(datagram(packet));
-            return;
+            return false;
         };
         if tcp.flags().contains(TcpFlags::SYN) {
             // Another connection with the same ports.
@@ -79,9 +79,11 @@ impl HeldData {
             self.latest = BEYOND | u64::from(tcp.sequence_number().0);
         }
         let range = self.range(&tcp);
+        let is_behind = range.start < self.latest;
         self.latest = self.latest.max(range.end);
         self.said = Some(said);
         self.ranges.insert(range);
+        is_behind
     }
 
     /// Removes a packet that was delivered or dropped.

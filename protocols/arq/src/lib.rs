@@ -35,6 +35,7 @@ mod path;
 mod received_marks;
 mod receiver;
 mod reorder;
+mod repetition;
 mod report;
 mod round_trip;
 mod seen;

@@ -3,8 +3,8 @@
 
 use channel::Link;
 use hosts::{EventKind, TcpMethod, TcpTerms};
-use tcp::Config;
-use units::Duration;
+use tcp::{Config, Control};
+use units::{Bytes, Duration};
 
 use crate::support::ends::Ends;
 use crate::support::{GATEWAY, MOBILE, Pair};
@@ -161,5 +161,39 @@ fn ends_agree_again_after_a_restart() {
             assert_eq!(methods(&pair), [method; 2], "after a restart of {host}");
         }
         transfer(&mut pair, GATEWAY, &kernel(true));
+    }
+}
+
+/// A drop of the gateway's own queue tells a sender to slow down. What that sends again waits behind nothing.
+#[test]
+fn a_drop_of_the_queue_costs_about_a_round_trip() {
+    for control in [Control::Cubic, Control::Reno] {
+        let terms = [TcpTerms::Follow, TcpTerms::Choose(TcpMethod::Arq)];
+        let mut pair = over("l2-clean", terms);
+        let config = Config {
+            timestamps: true,
+            window_scaling: true,
+            receive_buffer: Bytes::mebi(4),
+            ..Config::kernel(control)
+        };
+        pair.connect(Ends::new(&config), (GATEWAY, 1 << 40));
+        pair.run_for(Duration::from_secs(3));
+        let mut longest = Duration::ZERO;
+        let (mut read, mut at) = (pair.ends().read(MOBILE).0, pair.now);
+        let end = pair.now + Duration::from_secs(40);
+        while pair.now < end {
+            pair.run_for(Duration::from_millis(1));
+            let (now, _) = pair.ends().read(MOBILE);
+            if now > read {
+                longest = longest.max(pair.now.since(at));
+                (read, at) = (now, pair.now);
+            }
+        }
+        let dropped = pair.status(GATEWAY).hop.stats.sent.packets_dropped;
+        assert!(dropped > 0, "{control:?}");
+        assert!(
+            longest < Duration::from_millis(60),
+            "{control:?}: {longest}"
+        );
     }
 }

@@ -8,7 +8,7 @@ use wire::checksum::{
 use wire::ip::{IpPacket, Transport};
 use wire::malformed::Malformed;
 use wire::packet::{Checksum, Packet, PacketBuffer};
-use wire::tcp::TcpOption;
+use wire::tcp::{TcpOption, TcpSegmentOptions};
 
 use super::samples::{self, bytes, carrying};
 
@@ -157,6 +157,47 @@ fn clamping_neither_repairs_a_checksum_nor_touches_other_packets() {
     let mut acknowledgment = bytes(samples::SYN_V4);
     acknowledgment[33] = 0x10;
     assert!(!clamp(&mut acknowledgment, 1, Checksum::Unverified).unwrap());
+}
+
+fn clock(packet: &[u8]) -> Option<u32> {
+    let Transport::Tcp(tcp) = IpPacket::parse(packet).unwrap().transport() else {
+        return None;
+    };
+    let options = TcpSegmentOptions::read(&tcp).unwrap().0;
+    options.timestamps.map(|timestamps| timestamps.value)
+}
+
+#[test]
+fn only_an_earlier_timestamp_is_raised() {
+    let golden = bytes(samples::SYN_V4);
+    let value = clock(&golden).unwrap();
+    for (least, raised) in [(0, true), (1, true), (70_000, true), (u32::MAX, false)] {
+        let least = value.wrapping_add(least);
+        let mut packet = Packet::new(PacketBuffer::copy_of(&golden));
+        assert_eq!(packet.raise_timestamp(least), raised);
+        let after = if raised { least } else { value };
+        assert_eq!(clock(&packet), Some(after));
+        assert!(is_valid(&packet));
+    }
+    let mut datagram = Packet::new(PacketBuffer::copy_of(&bytes(samples::DNS_V4)));
+    assert!(!datagram.raise_timestamp(1));
+}
+
+#[test]
+fn a_timestamp_is_raised_at_an_odd_place_and_beside_a_partial_checksum() {
+    let mut segment = bytes(samples::SYN_V4);
+    segment[40..51].copy_from_slice(&[1, 8, 10, 0, 1, 2, 3, 0, 0, 0, 0]);
+    segment[51..60].fill(0);
+    fill_transport_checksum(&mut segment).unwrap();
+    let mut packet = Packet::new(PacketBuffer::copy_of(&segment));
+    assert!(packet.raise_timestamp(0x7071_7273));
+    assert_eq!(clock(&packet), Some(0x7071_7273));
+    assert!(is_valid(&packet));
+    let mut packet = Packet::new(PacketBuffer::copy_of(&segment));
+    let place = packet.store_pseudo_header_checksum().unwrap();
+    assert!(packet.raise_timestamp(0x7071_7273));
+    packet.complete_checksum(place).unwrap();
+    assert!(is_valid(&packet));
 }
 
 #[test]

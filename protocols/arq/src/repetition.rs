@@ -1,0 +1,163 @@
+//! A segment that its sender sends again overtakes what waits behind it: the receiver needs it first, and until it comes
+//! the application gets nothing.
+
+use units::SeqNumber;
+use wire::ip::Transport;
+use wire::packet::Packet;
+use wire::tcp::{TcpFlags, TcpSegmentOptions, TcpView};
+
+/// Most packets before the place of a segment that is sent again: others that are, too.
+const OTHERS: usize = 32;
+
+/// A segment with data that come before others of its connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Repetition {
+    first: SeqNumber,
+    /// Its sender's clock.
+    pub(crate) clock: Option<u32>,
+}
+
+impl Repetition {
+    /// Returns the segment in `packet`, which begins before the end of data that came earlier; `None` if it may not
+    /// overtake others: a signature (RFC 5925) leaves no room for changes of their timestamps.
+    pub(crate) fn of(packet: &Packet) -> Option<Self> {
+        let tcp = segment(packet)?;
+        let is_plain = !tcp.flags().contains(TcpFlags::SYN) && !tcp.payload().is_empty();
+        let (options, others) = TcpSegmentOptions::read(&tcp).ok()?;
+        (is_plain && !others).then(|| Self {
+            first: tcp.sequence_number(),
+            clock: options.timestamps.map(|timestamps| timestamps.value),
+        })
+    }
+
+    /// Returns the place of the first of these packets that it overtakes.
+    pub(crate) fn place<'a>(&self, waiting: impl Iterator<Item = &'a Packet>) -> Option<usize> {
+        let is_later = |packet: &Packet| {
+            segment(packet).is_some_and(|tcp| tcp.sequence_number().distance_from(self.first) > 0)
+        };
+        waiting.take(OTHERS).position(is_later)
+    }
+}
+
+fn segment(packet: &Packet) -> Option<TcpView<'_>> {
+    match packet.ip()?.transport() {
+        Transport::Tcp(tcp) => Some(tcp),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::{Duration, Instant};
+    use wire::flow::FlowKey;
+    use wire::ip::Protocol;
+    use wire::packet::PacketBuffer;
+    use wire::tcp::{TcpSegment, Timestamps};
+
+    use super::*;
+    use crate::flow::{Flow, Lane};
+
+    const DATA: u16 = 100;
+
+    /// Returns a segment with data from a place on, and its sender's clock.
+    fn packet(first: u32, clock: Option<u32>) -> Packet {
+        let segment = TcpSegment {
+            source: "192.0.2.1:80".parse().expect("an address"),
+            destination: "10.9.0.2:1000".parse().expect("an address"),
+            sequence: SeqNumber(first),
+            acknowledgment: SeqNumber(1),
+            flags: TcpFlags::ACK,
+            window: 100,
+            payload: DATA,
+            options: TcpSegmentOptions {
+                timestamps: clock.map(|value| Timestamps { value, echo: 7 }),
+                ..TcpSegmentOptions::default()
+            },
+        };
+        let mut bytes = vec![0; segment.packet_length()];
+        segment.encode(&mut bytes);
+        Packet::new(PacketBuffer::copy_of(&bytes))
+    }
+
+    /// Returns the segments of a flow in the order in which they leave, after these have come: their first byte and
+    /// their clock.
+    fn leave(came: &[(u32, Option<u32>)]) -> Vec<(u32, Option<u32>)> {
+        let key = FlowKey {
+            protocol: Protocol::TCP,
+            ..crate::COMMON_FLOW
+        };
+        let mut flow = Flow::new(key, Lane::Held, Some(1), Instant::ZERO);
+        for (first, clock) in came {
+            assert_eq!(
+                flow.enqueue(Instant::ZERO, packet(*first, *clock), 100_000),
+                0
+            );
+        }
+        let packets = std::iter::from_fn(|| flow.dequeue());
+        let left = packets.map(|packet| {
+            let again = Repetition::of(&packet).expect("a segment with data");
+            (again.first.0, again.clock)
+        });
+        left.collect()
+    }
+
+    #[test]
+    fn what_is_sent_again_leaves_first_and_in_its_order() {
+        let came = [200, 300, 400, 0, 500, 100].map(|first| (first, None));
+        let left = [0, 100, 200, 300, 400, 500].map(|first| (first, None));
+        assert_eq!(leave(&came), left);
+    }
+
+    /// Its receiver takes a segment with an earlier clock for one from long ago, and drops it.
+    #[test]
+    fn what_was_overtaken_has_no_earlier_clock() {
+        let came = [
+            (200, 10),
+            (300, 11),
+            (0, 50),
+            (400, 50),
+            (500, 51),
+            (600, 52),
+        ];
+        let left = [
+            (0, 50),
+            (200, 50),
+            (300, 50),
+            (400, 50),
+            (500, 51),
+            (600, 52),
+        ];
+        let known = |(first, clock)| (first, Some(clock));
+        assert_eq!(leave(&came.map(known)), left.map(known));
+    }
+
+    #[test]
+    fn a_signature_forbids_it() {
+        let signed = packet(0, Some(5));
+        // MD5 signatures (RFC 2385) and TCP-AO (RFC 5925) cover the header.
+        for kind in [19, 29] {
+            let mut bytes = signed.to_vec();
+            bytes[20 + 20..20 + 24].copy_from_slice(&[kind, 4, 0, 0]);
+            bytes[20 + 24..20 + 32].fill(1);
+            let signed = Packet::new(PacketBuffer::copy_of(&bytes));
+            assert!(Repetition::of(&signed).is_none(), "{kind}");
+        }
+    }
+
+    /// A signal that drops the answer to the last one would have its sender wait for a timer.
+    #[test]
+    fn a_long_queue_drops_nothing_that_was_sent_again() {
+        let key = FlowKey {
+            protocol: Protocol::TCP,
+            ..crate::COMMON_FLOW
+        };
+        let mut flow = Flow::new(key, Lane::Held, Some(1), Instant::ZERO);
+        for first in [100, 200, 300, 0] {
+            flow.enqueue(Instant::ZERO, packet(first, None), 100_000);
+        }
+        let (now, interval) = (Instant::from_millis(5_000), Duration::from_millis(100));
+        assert_eq!(flow.signal_excess(now, interval), 0);
+        assert!(flow.dequeue().is_some());
+        assert_eq!(flow.signal_excess(now, interval), 1);
+    }
+}
