@@ -54,8 +54,6 @@ pub(crate) struct Flow {
     storage: usize,
     sparse: TokenDebt,
     last_drop: Option<Instant>,
-    /// Clock of the sender in a segment that has overtaken others: a receiver takes none with an earlier one after it.
-    clock: Option<u32>,
     delay: ControlledDelay,
     lane: Lane,
 }
@@ -151,7 +149,6 @@ impl Flow {
             storage: 0,
             sparse: TokenDebt::empty(now, SPARSE_BURST),
             last_drop: None,
-            clock: None,
             delay: ControlledDelay::default(),
             lane,
         }
@@ -232,16 +229,14 @@ impl Flow {
         let Some(place) = place else {
             return self.queue.push_back(waiting);
         };
-        // An earlier value of the sender's clock makes a segment an old one (RFC 7323 §5), also if it was overtaken.
-        self.clock = again.and_then(|again| again.clock).or(self.clock);
-        let is_again = true;
-        self.queue.insert(
-            place,
-            Waiting {
-                is_again,
-                ..waiting
-            },
-        );
+        if let (Some(stream), Some(again)) = (&mut self.stream, again) {
+            stream.held.overtaken(again.clock);
+        }
+        let again = Waiting {
+            is_again: true,
+            ..waiting
+        };
+        self.queue.insert(place, again);
     }
 
     /// Begins the flow's turn with a queue that is too long: the first segment of the oldest packet is dropped, once
@@ -398,10 +393,8 @@ impl Flow {
         let mut packet = self.queue.pop_front()?.packet;
         self.queued -= packet.len();
         self.storage -= packet.capacity();
-        if let Some(clock) = self.clock
-            && !packet.raise_timestamp(clock)
-        {
-            self.clock = None;
+        if let Some(stream) = &mut self.stream {
+            stream.held.leaves(&mut packet);
         }
         Some(packet)
     }

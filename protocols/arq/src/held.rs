@@ -11,6 +11,7 @@ use wire::packet::Packet;
 use wire::tcp::{TcpFlags, TcpSegmentOptions, TcpView};
 
 use crate::limits::NODE;
+use crate::repetition::later;
 
 /// Offset of the first place, so that there are places below the first sequence number too.
 const BEYOND: u64 = 1 << 33;
@@ -31,6 +32,9 @@ pub(crate) struct HeldData {
     latest: u64,
     /// Fields of the latest segment.
     said: Option<SegmentFields>,
+    /// Clock of the sender in the latest segment that has overtaken others (RFC 7323 §5): a segment with an earlier one
+    /// counts as an old one behind it.
+    clock: Option<u32>,
     /// Hashes of UDP datagrams: who asks again with the same bytes, as RPC does (RFC 5531 §4), has one answer in mind.
     datagrams: BTreeSet<u64>,
 }
@@ -41,6 +45,7 @@ impl Default for HeldData {
             ranges: RangeSet::default(),
             latest: BEYOND,
             said: None,
+            clock: None,
             datagrams: BTreeSet::new(),
         }
     }
@@ -84,6 +89,16 @@ impl HeldData {
         self.said = Some(said);
         self.ranges.insert(range);
         is_behind
+    }
+
+    /// Records that a segment with this clock has overtaken others.
+    pub(crate) fn overtaken(&mut self, clock: Option<u32>) {
+        self.clock = later(self.clock, clock);
+    }
+
+    /// Changes the clock of a packet that leaves, if a segment with a later one has overtaken it.
+    pub(crate) fn leaves(&mut self, packet: &mut Packet) {
+        self.clock.take_if(|clock| !packet.raise_timestamp(*clock));
     }
 
     /// Removes a packet that was delivered or dropped.

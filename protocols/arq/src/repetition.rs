@@ -1,5 +1,5 @@
-//! A segment that its sender sends again overtakes what waits behind it: the receiver needs it first, and until it comes
-//! the application gets nothing.
+//! A segment that its sender sends again overtakes what waits behind it: the receiver needs it first, and until it
+//! comes the application gets nothing.
 
 use units::SeqNumber;
 use wire::ip::Transport;
@@ -36,6 +36,14 @@ impl Repetition {
             segment(packet).is_some_and(|tcp| tcp.sequence_number().distance_from(self.first) > 0)
         };
         waiting.take(OTHERS).position(is_later)
+    }
+}
+
+/// Returns the later one of two values of a clock that wraps.
+pub(crate) fn later(one: Option<u32>, other: Option<u32>) -> Option<u32> {
+    match (one, other) {
+        (Some(a), Some(b)) if (a.wrapping_sub(b) as i32) < 0 => Some(b),
+        (one, other) => one.or(other),
     }
 }
 
@@ -128,6 +136,10 @@ mod tests {
             (600, 52),
         ];
         let known = |(first, clock)| (first, Some(clock));
+        assert_eq!(leave(&came.map(known)), left.map(known));
+        // One that comes late changes nothing about that.
+        let came = [(200, 10), (300, 11), (0, 50), (100, 20)];
+        let left = [(0, 50), (100, 50), (200, 50), (300, 50)];
         assert_eq!(leave(&came.map(known)), left.map(known));
     }
 
