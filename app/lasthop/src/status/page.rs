@@ -15,12 +15,13 @@ use super::{names, registration, transport, trouble};
 /// Returns the page.
 pub(super) fn render(status: &Status) -> String {
     let host = &status.host;
-    let busy = status.busy.unwrap_or_default() * 100.0;
+    let busy = |busy: f64| format!(", busy {:.0} % of the time", busy * 100.0);
     let mut page = format!(
-        "lasthop {} {}, up {}, busy {busy:.0} % of the time\n{}\n",
+        "lasthop {} {}, up {}{}\n{}\n",
         status.version,
         role(host.role),
         age(status.uptime_s as u64),
+        status.busy.map(busy).unwrap_or_default(),
         host.public_key,
     );
     let (held, most) = (host.memory, status.memory_most);

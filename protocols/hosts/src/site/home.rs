@@ -168,7 +168,7 @@ impl Home {
     /// Ends what a gateway has to do with it that is none any more. Packets that wait for it are lost.
     pub(crate) fn leave(&mut self, gateway: usize) {
         if let Some(moving) = self.moving.take_if(|moving| moving.from == gateway) {
-            self.place = moving.to;
+            self.is_at(moving.to);
         }
         if let Some(moving) = self.moving.as_deref_mut() {
             moving.to = moving.to.filter(|to| *to != gateway);

@@ -121,6 +121,30 @@ fn a_guest_that_leaves_for_a_gateway_without_a_way_to_the_home_returns() {
     assert_eq!(site.serving(), "second");
 }
 
+/// A program may ask for moves as often as it likes: one follows the other, and nothing is lost.
+#[test]
+fn a_thousand_requests_to_move_in_a_second_lose_nothing() {
+    for millis in [0, 10] {
+        let mut site = Roaming::new(Setting {
+            wire: Duration::from_millis(millis),
+            ..Setting::default()
+        });
+        site.run(SECOND * 3, true);
+        let (moves, datagrams) = (attachments(&site), site.network.number);
+        for request in 0..1_000 {
+            site.move_to(1 + request % 3);
+            site.run(Duration::from_millis(1), false);
+        }
+        let moves = attachments(&site) - moves;
+        // Each takes a round trip of the hop at least.
+        assert!((2..=50).contains(&moves), "{moves} moves");
+        let datagrams = site.network.number - datagrams;
+        assert!(datagrams < 20_000, "{datagrams}");
+        site.run(SECOND, false);
+        is_whole(&mut site);
+    }
+}
+
 /// A mobile host that says that it leaves, and is heard of no more, costs nothing while it is away.
 #[test]
 fn packets_for_a_mobile_host_that_has_gone_do_not_go_round() {
