@@ -5,6 +5,7 @@ mod buffer;
 use std::ops::Deref;
 
 pub use buffer::{HEADROOM, PacketBuffer};
+use units::SeqNumber;
 
 use crate::checksum::{
     self, PartialChecksum, complete_partial_checksum, replace_word, verify_transport_checksum,
@@ -126,7 +127,9 @@ impl Packet {
             return false;
         };
         let (start, place) = (ip.header_length(), place_of_clock(&tcp));
-        let Some((value, at)) = place.filter(|(value, _)| is_up_to(*value, least)) else {
+        // Clocks wrap as sequence numbers do.
+        let is_later = |value: u32| SeqNumber(least).distance_from(SeqNumber(value)) < 0;
+        let Some((value, at)) = place.filter(|(value, _)| !is_later(*value)) else {
             return false;
         };
         if value != least {
@@ -264,11 +267,6 @@ impl Packet {
         self.layout = IpPacket::parse(&self.buffer).ok().map(|ip| ip.layout());
         result
     }
-}
-
-/// Returns true if one value of a clock that wraps is not later than another one.
-fn is_up_to(value: u32, other: u32) -> bool {
-    other.wrapping_sub(value) as i32 >= 0
 }
 
 impl Deref for Packet {

@@ -222,21 +222,18 @@ impl Flow {
     }
 
     /// Adds a packet before those of its connection with later data.
-    fn overtake(&mut self, waiting: Waiting) {
-        let again = Repetition::of(&waiting.packet);
+    fn overtake(&mut self, mut waiting: Waiting) {
         let packets = self.queue.iter().map(|waiting| &waiting.packet);
-        let place = again.and_then(|again| again.place(packets));
-        let Some(place) = place else {
+        let again = Repetition::of(&waiting.packet);
+        let place = again.and_then(|again| Some((again.place(packets)?, again.clock)));
+        let Some((place, clock)) = place else {
             return self.queue.push_back(waiting);
         };
-        if let (Some(stream), Some(again)) = (&mut self.stream, again) {
-            stream.held.overtaken(again.clock);
+        if let Some(stream) = &mut self.stream {
+            stream.held.overtaken(clock);
         }
-        let again = Waiting {
-            is_again: true,
-            ..waiting
-        };
-        self.queue.insert(place, again);
+        waiting.is_again = true;
+        self.queue.insert(place, waiting);
     }
 
     /// Begins the flow's turn with a queue that is too long: the first segment of the oldest packet is dropped, once

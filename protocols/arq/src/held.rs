@@ -11,7 +11,7 @@ use wire::packet::Packet;
 use wire::tcp::{TcpFlags, TcpSegmentOptions, TcpView};
 
 use crate::limits::NODE;
-use crate::repetition::later;
+use crate::repetition::{self, later};
 
 /// Offset of the first place, so that there are places below the first sequence number too.
 const BEYOND: u64 = 1 << 33;
@@ -139,18 +139,14 @@ impl HeldData {
     }
 }
 
-/// Returns the TCP segment in a packet; `None` if it is of another kind.
+/// Returns the TCP segment in a packet with its fields; `None` if it is of another kind.
 fn segment(packet: &Packet) -> Option<(TcpView<'_>, SegmentFields)> {
-    match packet.ip()?.transport() {
-        Transport::Tcp(tcp) => {
-            let said = SegmentFields {
-                acknowledgment: tcp.acknowledgment_number(),
-                window: tcp.window(),
-            };
-            Some((tcp, said))
-        }
-        _ => None,
-    }
+    let tcp = repetition::segment(packet)?;
+    let said = SegmentFields {
+        acknowledgment: tcp.acknowledgment_number(),
+        window: tcp.window(),
+    };
+    Some((tcp, said))
 }
 
 /// Returns the hash of the UDP datagram in a packet; `None` if it is of another kind.

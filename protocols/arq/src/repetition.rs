@@ -39,15 +39,16 @@ impl Repetition {
     }
 }
 
-/// Returns the later one of two values of a clock that wraps.
+/// Returns the later one of two values of a clock, which wraps as sequence numbers do.
 pub(crate) fn later(one: Option<u32>, other: Option<u32>) -> Option<u32> {
     match (one, other) {
-        (Some(a), Some(b)) if (a.wrapping_sub(b) as i32) < 0 => Some(b),
+        (Some(a), Some(b)) if SeqNumber(a).distance_from(SeqNumber(b)) < 0 => Some(b),
         (one, other) => one.or(other),
     }
 }
 
-fn segment(packet: &Packet) -> Option<TcpView<'_>> {
+/// Returns the TCP segment in a packet; `None` if it is of another kind.
+pub(crate) fn segment(packet: &Packet) -> Option<TcpView<'_>> {
     match packet.ip()?.transport() {
         Transport::Tcp(tcp) => Some(tcp),
         _ => None,

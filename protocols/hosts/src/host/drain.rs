@@ -27,11 +27,7 @@ impl Host {
         let mut drain = std::mem::take(&mut self.agenda.requests.drain);
         let asked = drain.asks(now, || self.served_here(now));
         self.agenda.requests.drain = drain;
-        for index in asked {
-            if self.is_served_here(now, index) {
-                self.send_site_message(now, index, &SiteMessage::Drain);
-            }
-        }
+        self.ask(now, asked, &SiteMessage::Drain);
     }
 
     /// Asks some of the mobile hosts that this gateway serves to look for a better one, now and then.
@@ -42,8 +38,15 @@ impl Host {
         let mut overload = std::mem::take(&mut self.agenda.requests.overload);
         let asked = overload.asks(now, || self.served_here(now));
         self.agenda.requests.overload = overload;
+        self.ask(now, asked, &SiteMessage::Overloaded);
+    }
+
+    /// Sends a message to those of these mobile hosts that this gateway serves still.
+    fn ask(&mut self, now: Instant, asked: Vec<usize>, message: &SiteMessage) {
         for index in asked {
-            self.send_site_message(now, index, &SiteMessage::Overloaded);
+            if self.is_served_here(now, index) {
+                self.send_site_message(now, index, message);
+            }
         }
     }
 

@@ -408,13 +408,14 @@ impl Host {
         from: usize,
         packet: &Packet,
     ) -> bool {
-        let ends = [(source, Late::Carried), (destination, Late::Returned)];
-        ends.into_iter()
-            .find_map(|(index, direction)| {
-                let exchange = self.home(index?)?.exchange(from);
-                Some(exchange.count_late(direction, packet.data_segments()))
-            })
-            .unwrap_or(false)
+        let segments = packet.data_segments();
+        if let Some(home) = source.and_then(|index| self.home(index)) {
+            home.exchange(from).count_late(Late::Carried, segments)
+        } else if let Some(home) = destination.and_then(|index| self.home(index)) {
+            home.exchange(from).count_late(Late::Returned, segments)
+        } else {
+            false
+        }
     }
 
     /// Passes on a packet to a mobile host that another gateway has sent; returns false if it may not.

@@ -235,6 +235,10 @@ impl Comparisons {
     /// Begins a comparison at once, if this host is not idle, also if the user had chosen.
     pub(crate) fn begin_now(&mut self, now: Instant) {
         self.release();
+        self.begin_next(now);
+    }
+
+    fn begin_next(&mut self, now: Instant) {
         self.hasten(now);
         self.next = now;
     }
@@ -245,8 +249,7 @@ impl Comparisons {
         let is_soon = self.wanted.is_some_and(|last| now.since(last) < WANTED);
         if !is_soon {
             self.wanted = Some(now);
-            self.hasten(now);
-            self.next = now;
+            self.begin_next(now);
         }
     }
 

@@ -50,7 +50,6 @@ impl Exchange {
     /// Waits no more for what the other gateway has sent, which is so much if it has said that.
     pub(crate) fn give_up(&mut self, all: Option<Yielded>) {
         match all {
-            Some(all) if self.has(all) => {}
             Some(all) => self.count_as_come(all),
             None => self.overdue = Overdue::All,
         }
@@ -80,19 +79,17 @@ impl Exchange {
     /// Counts so many segments that have come when the other gateway did not serve the mobile host any more; returns
     /// true if they were waited for no more.
     pub(crate) fn count_late(&mut self, direction: Late, segments: u64) -> bool {
-        let count = match direction {
-            Late::Carried => &mut self.carried,
-            Late::Returned => &mut self.returned,
+        let missing = match &mut self.overdue {
+            Overdue::Counted(missing) => Some(missing),
+            Overdue::Nothing | Overdue::All => None,
         };
-        if let Overdue::Counted(missing) = &mut self.overdue {
-            let missing = match direction {
-                Late::Carried => &mut missing.carried,
-                Late::Returned => &mut missing.returned,
-            };
-            if *missing > 0 {
-                *missing = missing.saturating_sub(segments);
-                return true;
-            }
+        let (count, missing) = match direction {
+            Late::Carried => (&mut self.carried, missing.map(|all| &mut all.carried)),
+            Late::Returned => (&mut self.returned, missing.map(|all| &mut all.returned)),
+        };
+        if let Some(missing) = missing.filter(|missing| **missing > 0) {
+            *missing = missing.saturating_sub(segments);
+            return true;
         }
         *count += segments;
         self.overdue == Overdue::All

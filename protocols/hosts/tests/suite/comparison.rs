@@ -88,11 +88,16 @@ fn a_gateway_that_loses_much_is_left() {
     }
 }
 
+fn host_that_serves(site: &Roaming) -> usize {
+    let present = site.serving();
+    let place = NAMES.iter().position(|name| *name == present);
+    place.expect("a host")
+}
+
 /// Has the processor of the gateway that serves busy with something else for nine tenths of the time, until another one
 /// serves; returns how long that takes.
 fn leaves_busy(site: &mut Roaming) -> Duration {
-    let busy = site.serving();
-    let host = NAMES.iter().position(|name| *name == busy).expect("a host");
+    let host = host_that_serves(site);
     let (begun, moves) = (site.now, attachments(site));
     while attachments(site) == moves && site.now < begun + MINUTE {
         site.network.stopped = Some((host, site.now + Duration::from_millis(90)));
@@ -128,10 +133,9 @@ fn a_gateway_is_not_left_only_because_it_says_that_it_is_overloaded() {
     call(&mut site);
     site.run(MINUTE * 2, false);
     let moves = attachments(&site);
-    let present = site.serving();
-    let host = NAMES.iter().position(|name| *name == present);
+    let host = host_that_serves(&site);
     for _ in 0..60 {
-        site.input(host.expect("a host"), Input::Overloaded);
+        site.input(host, Input::Overloaded);
         site.run(SECOND, false);
     }
     assert_eq!(attachments(&site), moves, "{:?}", site.events);

@@ -400,7 +400,7 @@ fn a_download_goes_on_soon_after_its_gateway_is_lost() {
     site.run(SECOND * 2, true);
     // The home waits for so long for what the former gateway still has.
     let patience = Duration::from_millis(300);
-    let most = patience + (setting.delay + setting.wire) * 2 * 6;
+    let most = patience + (setting.delay + setting.wire) * 2 * 4;
     site.move_to(2);
     site.run(SECOND * 2, true);
     for (lost, next) in [(2, 3), (3, 2), (2, 3)] {
