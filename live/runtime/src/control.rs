@@ -17,8 +17,9 @@ use serde_json::Value;
 
 mod query;
 
+pub use query::ANNOUNCED_MOST;
 pub(crate) use query::Query;
-use query::{DRAIN, DRAIN_END, MOVE, RELOAD, STATUS, STOP, SUMMARY};
+use query::{ANNOUNCE, DRAIN, DRAIN_END, MOVE, RELOAD, STATUS, STOP, SUMMARY};
 
 use crate::capture::{Ask, QUERY};
 use crate::reloader::Reloader;
@@ -342,6 +343,15 @@ pub fn ask_move(path: &Path, gateway: &str) -> io::Result<Result<(), String>> {
 /// Those of [`ask_status`].
 pub fn ask_comparison(path: &Path) -> io::Result<Result<(), String>> {
     order(path, MOVE)
+}
+
+/// Tells the mobile host with the control socket at `path` that its hop is about to change or to end, in this time, at
+/// most [`ANNOUNCED_MOST`]; returns the daemon's error, if it has one.
+///
+/// # Errors
+/// Those of [`ask_status`].
+pub fn announce_handoff(path: &Path, within: Duration) -> io::Result<Result<(), String>> {
+    order(path, &format!("{ANNOUNCE} {}", within.as_micros()))
 }
 
 /// Has the mobile hosts of the gateway with the control socket at `path` leave it for other gateways of its site, or no

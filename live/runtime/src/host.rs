@@ -43,6 +43,11 @@ pub trait DrivenHost: Machine<Input = Input, Output = Output> {
         None
     }
 
+    /// Returns true if this is a mobile host.
+    fn is_mobile(&self) -> bool {
+        false
+    }
+
     /// Returns the key of the gateway with this name, if this is a mobile host.
     fn gateway_named(&self, _name: &str) -> Option<PublicKey> {
         None
@@ -108,6 +113,10 @@ impl DrivenHost for Host {
 
     fn gateway_named(&self, name: &str) -> Option<PublicKey> {
         self.gateway_named(name)
+    }
+
+    fn is_mobile(&self) -> bool {
+        self.is_mobile()
     }
 
     fn compares_gateways(&self) -> bool {

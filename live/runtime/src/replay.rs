@@ -104,6 +104,10 @@ impl<H: DrivenHost> DrivenHost for Recorder<H> {
         self.host.poll_tapped()
     }
 
+    fn is_mobile(&self) -> bool {
+        self.host.is_mobile()
+    }
+
     fn gateway_named(&self, name: &str) -> Option<PublicKey> {
         self.host.gateway_named(name)
     }

@@ -72,8 +72,12 @@ pub enum EventKind {
         /// True if no packet was given up because of it.
         kept: bool,
     },
-    /// This mobile host is changing its place in the network, and has not reached the peer from the new one yet.
-    HandoffBegan,
+    /// This mobile host is changing its place in the network, or is said to do so soon, and has not reached the peer
+    /// from the new one yet.
+    HandoffBegan {
+        /// Time until it begins.
+        within: Duration,
+    },
     /// The peer was reached from the new place.
     HandoffEnded {
         /// Time that the hand-off took.
@@ -195,7 +199,7 @@ impl EventKind {
             Self::Expired => "expired",
             Self::FadeBegan => "fade-began",
             Self::FadeEnded { .. } => "fade-ended",
-            Self::HandoffBegan => "handoff-began",
+            Self::HandoffBegan { .. } => "handoff-began",
             Self::HandoffEnded { .. } => "handoff-ended",
             Self::Attached { .. } => "attached",
             Self::Relays { .. } => "relays",
@@ -232,7 +236,7 @@ impl EventKind {
             }
             Self::FadeBegan => Some(Change::FadeBegan),
             Self::FadeEnded { lasted, kept } => Some(Change::FadeEnded { lasted, kept }),
-            Self::HandoffBegan => Some(Change::HandoffBegan),
+            Self::HandoffBegan { within } => Some(Change::HandoffBegan { within }),
             Self::HandoffEnded { .. } => Some(Change::HandoffEnded),
             Self::KeyShared
             | Self::KeyReplaced { .. }
@@ -292,7 +296,12 @@ impl fmt::Display for Event {
             EventKind::Expired => write!(formatter, "out of reach"),
             EventKind::FadeBegan => write!(formatter, "a fade began"),
             EventKind::FadeEnded { lasted, .. } => write!(formatter, "a fade of {lasted} ended"),
-            EventKind::HandoffBegan => write!(formatter, "the network of this host is changing"),
+            EventKind::HandoffBegan { within } if within.is_zero() => {
+                write!(formatter, "the network of this host is changing")
+            }
+            EventKind::HandoffBegan { within } => {
+                write!(formatter, "a hand-off is announced, in {within}")
+            }
             EventKind::HandoffEnded { lasted } => {
                 write!(formatter, "in reach after a change that took {lasted}")
             }

@@ -1,5 +1,6 @@
 //! The state machine of a host.
 
+mod announced;
 mod attachment;
 mod bindings;
 mod claims;
@@ -315,6 +316,7 @@ impl Machine for Host {
             Input::Circumstance(kind, words) => self.circumstance(now, kind, words.as_deref()),
             Input::LinkChanging => self.link_changing(now),
             Input::LinkUp => self.link_up(now),
+            Input::HandoffAnnounced(within) => self.handoff_announced(now, within),
             Input::Path { to, news } => self.path_reported(now, to, news),
             Input::Leave => self.leave(now),
             Input::Admit { peer, scope } => self.admit_configured(now, *peer, scope),
@@ -350,6 +352,7 @@ impl Machine for Host {
         self.inquire(now);
         self.claim(now);
         self.ways_due(now);
+        self.announced_due(now);
         self.attach_due(now);
         self.watch_due(now);
         self.compare_due(now);

@@ -58,7 +58,7 @@ pub use streams::StreamLimits;
 pub use summary::{PeerSummary, Summary};
 pub use terms::{SplitTerms, TcpTerms};
 pub use trouble::{CLOCKS, Circumstance, Trouble, TroubleCode, decline_words};
-use units::{Bytes, Instant};
+use units::{Bytes, Duration, Instant};
 pub use verdict::{Limit, LimitedBy, Reach, VerdictInputs};
 use wire::address::HopAddress;
 use wire::capture::CaptureDirection;
@@ -105,6 +105,9 @@ pub enum Input {
     LinkChanging,
     /// They have changed: what waits for a retry is tried again now.
     LinkUp,
+    /// A program says that the hop of this host, a mobile one, is about to change, or to end, in this time. In a site
+    /// with several gateways another one serves it by then, if one answers.
+    HandoffAnnounced(Duration),
     /// News of the path of datagrams to an address.
     Path {
         /// Address of the path's end.

@@ -124,8 +124,8 @@ pub(crate) struct InSite {
     pub(crate) has_forged: bool,
     /// What was measured through it, a gateway, in the last comparison, which ended then.
     pub(crate) compared: Option<(Instant, Tally)>,
-    /// Time when it, a gateway, asked this mobile host to go to another one.
-    pub(crate) drained: Option<Instant>,
+    /// Time when it, a gateway, asked this mobile host to go to another one, or was said to be about to be lost.
+    pub(crate) avoided: Option<Instant>,
     /// True if it, the home of this mobile host, remains the other end of the hop, and other gateways relay.
     pub(crate) remains: bool,
     /// Index of the gateway that has told of it, unless this host's configuration has it.
@@ -148,7 +148,7 @@ impl From<SitePart> for InSite {
             messages: 0,
             has_forged: false,
             compared: None,
-            drained: None,
+            avoided: None,
             remains: false,
             teller: None,
             replica: Replica::default(),

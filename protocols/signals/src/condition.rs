@@ -23,8 +23,11 @@ pub enum Change {
         /// True if no packet was given up because of it.
         kept: bool,
     },
-    /// The mobile host begins a hand-off.
-    HandoffBegan,
+    /// The mobile host begins a hand-off, or one is announced.
+    HandoffBegan {
+        /// Time until it begins.
+        within: Duration,
+    },
     /// The hand-off is over: the mobile host is reachable again.
     HandoffEnded,
 }
@@ -85,10 +88,9 @@ impl Condition {
                 self.fading = true;
                 news.then_some(Event::Fade)
             }
-            Change::HandoffBegan => {
+            Change::HandoffBegan { within } => {
                 let news = !self.moving && !self.keyless && !self.fading;
                 self.moving = true;
-                let within = Duration::ZERO;
                 news.then_some(Event::HandoffImpending { within })
             }
             Change::Connected { fresh } => {

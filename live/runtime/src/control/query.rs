@@ -1,5 +1,7 @@
 //! The queries that a daemon answers.
 
+use units::Duration;
+
 /// The queries that a daemon supports.
 pub(super) const STATUS: &str = "status";
 pub(super) const SUMMARY: &str = "summary";
@@ -8,6 +10,10 @@ pub(super) const STOP: &str = "stop";
 pub(super) const MOVE: &str = "move";
 pub(super) const DRAIN: &str = "drain";
 pub(super) const DRAIN_END: &str = "drain end";
+pub(super) const ANNOUNCE: &str = "announce";
+/// Longest time ahead for which a hand-off is announced.
+pub const ANNOUNCED_MOST: Duration = Duration::from_secs(60);
+
 /// A query that the daemon answers at once. Of peers it shows a page, from this number on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Query {
@@ -19,6 +25,8 @@ pub(crate) enum Query {
     Move { to: String },
     /// This mobile host is to compare gateways again: `move`.
     Compare,
+    /// The hop of this mobile host is about to change or to end, in this time: `announce MICROSECONDS`.
+    Announce { within: Duration },
     /// The mobile hosts of this gateway are to leave it: `drain`. They may stay: `drain end`.
     Drain { begins: bool },
 }
@@ -37,6 +45,10 @@ impl Query {
         }
         if name == MOVE {
             return Some(Self::Move { to: from.into() });
+        }
+        if name == ANNOUNCE {
+            let within = from.parse().ok().map(Duration::from_micros)?;
+            return (within <= ANNOUNCED_MOST).then_some(Self::Announce { within });
         }
         let from = from.parse().ok()?;
         match name {
@@ -62,6 +74,7 @@ mod tests {
             "move",
             "drain",
             "drain end",
+            "announce 500000",
         ];
         let read = queries.map(str::as_bytes).map(Query::parse);
         let expected = [
@@ -73,6 +86,9 @@ mod tests {
             Query::Compare,
             Query::Drain { begins: true },
             Query::Drain { begins: false },
+            Query::Announce {
+                within: Duration::from_millis(500),
+            },
         ];
         assert_eq!(read, expected.map(Some));
         for other in [
@@ -81,6 +97,8 @@ mod tests {
             "status -1",
             "status 1 2",
             "summary x",
+            "announce -1",
+            "announce 60000001",
             "status 99999999999999999999",
         ] {
             assert_eq!(Query::parse(other.as_bytes()), None, "{other}");

@@ -99,6 +99,14 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 let error = "this is no mobile host with several gateways, or it has `stay = true`";
                 serde_json::to_string(&answer(order.as_ref(), json!({ "comparing": true }), error))
             }
+            Query::Announce { within } => {
+                *order = self
+                    .host
+                    .is_mobile()
+                    .then_some(Input::HandoffAnnounced(*within));
+                let error = "this is no mobile host";
+                serde_json::to_string(&answer(order.as_ref(), json!({ "announced": true }), error))
+            }
             Query::Drain { begins } => {
                 *order = self.host.is_drainable().then_some(Input::Drain(*begins));
                 let error = "this host is no gateway of a site with several";

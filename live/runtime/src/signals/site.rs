@@ -20,7 +20,10 @@ impl SiteHop {
     /// Returns the changes that an event means for the hop, in their order.
     pub(super) fn changes(&mut self, event: &Event) -> Vec<Change> {
         match event.kind {
-            EventKind::MoveBegan => vec![Change::HandoffBegan],
+            EventKind::MoveBegan => {
+                let within = Duration::ZERO;
+                vec![Change::HandoffBegan { within }]
+            }
             EventKind::NotAttached | EventKind::Relays { .. } => vec![Change::HandoffEnded],
             EventKind::Attached { kept, .. } => {
                 self.serving.clone_from(&event.peer);

@@ -72,6 +72,7 @@ impl Machine for Echo {
             }
             Input::Wall(_) => self.status.walls += 1,
             Input::LinkChanging
+            | Input::HandoffAnnounced(_)
             | Input::Leave
             | Input::Admit { .. }
             | Input::ClaimRefused { .. }

@@ -81,7 +81,7 @@ impl Host {
     }
 
     /// Returns the gateways to which this mobile host is not attached.
-    fn others(&self) -> Vec<usize> {
+    pub(super) fn others(&self) -> Vec<usize> {
         let present = self.attached_to();
         let gateways = self.peers.iter().filter(|(index, peer)| {
             *index != present && matches!(peer.site.member, Member::Gateway)
@@ -105,17 +105,19 @@ impl Host {
         }
     }
 
-    /// Returns the gateway to try or to compare after the last one. Those that are drained come last, and only if the
-    /// present one is silent; then, once all others were tried, so does one that relays: the silence may be its home's.
+    /// Returns the gateway to try or to compare after the last one. Those that are to be avoided come last, and only if
+    /// the present one is silent or will be. Once all others of a silent one were tried, so is one that relays: the
+    /// silence may be its home's.
     pub(super) fn next_gateway(&mut self, now: Instant, cause: Cause) -> Option<usize> {
         let mut gateways = self.others();
         if cause == Cause::Silence && self.mobile.watch.tries() >= gateways.len() {
             gateways.extend(self.relay_of(self.mobile.gateway));
         }
-        let rank = |index: usize| (is_avoided(self.peers[index].site.drained, now), index);
+        let rank = |index: usize| (is_avoided(self.peers[index].site.avoided, now), index);
         let ranked = gateways.into_iter().map(rank);
+        let takes_all = matches!(cause, Cause::Silence | Cause::Announced);
         let mut all: Vec<_> = ranked
-            .filter(|(is_last, _)| !is_last || cause == Cause::Silence)
+            .filter(|(is_last, _)| !is_last || takes_all)
             .collect();
         all.sort_unstable();
         let last = all
@@ -127,7 +129,7 @@ impl Host {
         Some(index)
     }
 
-    fn begin_attachment(&mut self, now: Instant, to: usize, cause: Cause) {
+    pub(super) fn begin_attachment(&mut self, now: Instant, to: usize, cause: Cause) {
         let may_try = self.may_keep_its_home() && cause != Cause::First;
         let side = &mut self.mobile;
         let wall = self.endpoint.wall_clock(now);
@@ -146,6 +148,7 @@ impl Host {
         if anew && index == self.mobile.gateway && self.mobile.attachment.is_none() {
             self.begin_attachment(now, index, Cause::First);
         }
+        self.choose_first(now, index);
         let Some(attachment) = &mut self.mobile.attachment else {
             return;
         };
@@ -194,6 +197,9 @@ impl Host {
         }
         let to = attachment.to;
         if attachment.repeats_handshake(now) {
+            if attachment.is_open() {
+                return self.ask_candidates(now);
+            }
             // Only a mobile host initiates.
             let _ = self.endpoint.retry_now(now, self.peers[to].id);
             return self.follow_sessions(now, None);
@@ -260,6 +266,7 @@ impl Host {
         match attachment.cause {
             Cause::Asked => self.mobile.comparisons.release(),
             Cause::Better => self.mobile.comparisons.moved(now, Cause::Better),
+            Cause::Announced => self.leave_spare(now),
             Cause::First | Cause::Silence => {}
         }
         if attachment.trial.is_some() {

@@ -58,7 +58,7 @@ impl Host {
     }
 
     /// Returns the address of a gateway itself, also if this mobile host reaches it through another one.
-    fn near_end(&self, gateway: usize) -> Option<HopAddress> {
+    pub(super) fn near_end(&self, gateway: usize) -> Option<HopAddress> {
         if gateway == self.mobile.gateway && self.attached_to() != gateway {
             return self.path_by(gateway);
         }
@@ -119,7 +119,7 @@ impl Host {
         );
         is_of_keys
             && match (self.role, &self.peers[index].site.member) {
-                (Role::Mobile, _) => self.is_only_compared(index),
+                (Role::Mobile, _) => self.is_only_compared(index) || self.is_candidate(index),
                 (Role::Gateway, Member::Home(home)) => home.place.is_some(),
                 (Role::Gateway, Member::Guest(guest)) => !guest.is_carried(),
                 (Role::Gateway, Member::Gateway) => false,

@@ -68,7 +68,7 @@ impl Host {
 
     /// A gateway asks this mobile host to have another one serve it. Without another one it stays.
     pub(super) fn drained(&mut self, now: Instant, index: usize) {
-        self.peers[index].site.drained = Some(now);
+        self.peers[index].site.avoided = Some(now);
         let is_attached = self.attached_to() == index;
         let is_refused = |next: &Attachment| next.to == index && next.cause == Cause::First;
         if self.mobile.attachment.as_ref().is_some_and(is_refused) {

@@ -21,6 +21,8 @@ pub(crate) struct MobileSide {
     pub(crate) attachments: u64,
     /// The watch on the gateway, in a site with several.
     pub(crate) watch: Watch,
+    /// Time when a hand-off begins that was announced.
+    pub(crate) announced: Option<Instant>,
     /// The comparisons of that gateway with others.
     pub(crate) comparisons: Comparisons,
     /// True if it has begun to connect.
@@ -56,6 +58,7 @@ impl MobileSide {
         let claims = self.next_key.as_ref().and_then(|next| next.claims.due());
         let attachment = self.attachment.as_ref().and_then(Attachment::acts_at);
         let watch = machine::earlier(self.watch.due(), self.comparisons.due());
+        let watch = machine::earlier(watch, self.announced);
         let gateways = machine::earlier(attachment, watch);
         let ways = machine::earlier(machine::earlier(keepalive, detour), gateways);
         let questions = machine::earlier(self.inquiry.questions.due(), claims);

@@ -6,7 +6,7 @@ use crate::presence::HandOff;
 use crate::site::Member;
 use crate::{EventKind, Role};
 use session::DropCause;
-use units::Instant;
+use units::{Duration, Instant};
 use wire::address::HopAddress;
 
 use super::Host;
@@ -66,6 +66,11 @@ impl Host {
     /// Begins the hand-off of a mobile host. A gateway keeps its place.
     pub(crate) fn link_changing(&mut self, now: Instant) {
         self.try_all(now);
+        self.begin_hand_off(now, Duration::ZERO);
+    }
+
+    /// Begins the hand-off of a mobile host on the hop to each peer, `within` this time.
+    pub(super) fn begin_hand_off(&mut self, now: Instant, within: Duration) {
         for index in self.peers.indices() {
             let peer = &mut self.peers[index];
             if self.role == Role::Gateway || !peer.presence.is_linked() {
@@ -79,7 +84,7 @@ impl Host {
                 .replace(HandOff { since, arrived })
                 .is_none()
             {
-                self.announce(index, EventKind::HandoffBegan);
+                self.announce(index, EventKind::HandoffBegan { within });
             }
         }
     }

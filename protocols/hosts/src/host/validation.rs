@@ -68,6 +68,7 @@ impl Host {
         let is_answered = matches!(arrival.message, Some(PathMessage::Answer(bits))
             if self.endpoint.is_path_answer(now, peer.id, from, bits));
         if is_answered {
+            self.candidate_answers(now, index, from);
             self.next_gateway_answers(now, index);
         }
         if self.is_other_path(index, from) {

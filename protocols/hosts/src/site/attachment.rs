@@ -30,6 +30,8 @@ pub(crate) enum Cause {
     Silence,
     /// A comparison, in which the former gateway was worse.
     Better,
+    /// A program, which says that the hop to the former gateway is about to end.
+    Announced,
 }
 
 impl Cause {
@@ -37,7 +39,7 @@ impl Cause {
     fn patience(self) -> Option<Duration> {
         match self {
             Self::First => None,
-            Self::Asked | Self::Better => Some(PATIENCE),
+            Self::Asked | Self::Better | Self::Announced => Some(PATIENCE),
             Self::Silence => Some(PATIENCE_IN_SILENCE),
         }
     }
@@ -122,6 +124,16 @@ impl Attachment {
             pause: PAUSE,
             ends: cause.patience().map(|patience| now + patience),
         }
+    }
+
+    /// Returns true if any gateway will do, and none has answered yet.
+    pub(crate) fn is_open(&self) -> bool {
+        self.cause == Cause::Announced && self.due.is_none()
+    }
+
+    /// Returns true if the message for keys was repeated.
+    pub(crate) fn has_repeated(&self) -> bool {
+        self.handshake.1 > HANDSHAKE * 2
     }
 
     /// Ends the trial, as the next gateway is to serve this host.

@@ -7,7 +7,7 @@ const AT_ONCE: usize = 50;
 const PAUSE: Duration = Duration::from_millis(100);
 /// Pause before those that are still here are asked again.
 const ROUND: Duration = Duration::from_secs(2);
-/// Time for which a mobile host avoids a gateway that has asked it to go.
+/// Time for which a mobile host avoids a gateway that it had to leave.
 const AVOIDED: Duration = Duration::from_secs(60);
 
 /// State of the drain of this gateway.
@@ -50,9 +50,9 @@ impl Drain {
     }
 }
 
-/// Returns true if a mobile host avoids a gateway that asked it to go at this time.
-pub(crate) fn is_avoided(asked: Option<Instant>, now: Instant) -> bool {
-    asked.is_some_and(|asked| now.since(asked) < AVOIDED)
+/// Returns true if a mobile host avoids a gateway that it had to leave at this time.
+pub(crate) fn is_avoided(left: Option<Instant>, now: Instant) -> bool {
+    left.is_some_and(|left| now.since(left) < AVOIDED)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Hosts and what is between them, in virtual time.
 
 mod abuse;
+mod announced;
 mod budgets;
 mod causes;
 mod changes;

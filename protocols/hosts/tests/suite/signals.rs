@@ -197,3 +197,19 @@ fn the_gateway_says_where_a_mobile_has_gone() {
         .collect();
     assert_eq!(moved, [elsewhere, back].map(|to| EventKind::Moved { to }));
 }
+
+/// Without another gateway a mobile host stays, and tells applications.
+#[test]
+fn an_announced_handoff_is_told_until_its_time_has_come() {
+    let mut pair = transfer();
+    let (start, within) = (pair.now, Duration::from_millis(500));
+    for host in [MOBILE, GATEWAY] {
+        pair.input(host, Input::HandoffAnnounced(within));
+    }
+    pair.run_for(SECOND);
+    let mobile = told(&pair, MOBILE, start);
+    assert_eq!(mobile[0], (start, Event::HandoffImpending { within }));
+    assert_eq!(names(&mobile), ["handoff_impending", "restored"]);
+    assert!(mobile[1].0 >= start + within);
+    assert_eq!(told(&pair, GATEWAY, start), []);
+}

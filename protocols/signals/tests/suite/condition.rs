@@ -41,6 +41,9 @@ fn told(changes: &[Change]) -> Vec<Event> {
 const HANDOFF: Event = Event::HandoffImpending {
     within: Duration::ZERO,
 };
+const BEGUN: Change = Change::HandoffBegan {
+    within: Duration::ZERO,
+};
 
 #[test]
 fn a_fade_is_told_at_its_beginning_and_its_end() {
@@ -66,10 +69,10 @@ fn a_peer_that_started_anew_has_kept_nothing() {
 
 #[test]
 fn all_is_well_only_when_nothing_is_wrong() {
-    use Change::{Connected, Expired, FadeBegan, HandoffBegan, HandoffEnded};
-    let events = told(&[HandoffBegan, FadeBegan, HandoffEnded, faded(250, KEPT)]);
+    use Change::{Connected, Expired, FadeBegan, HandoffEnded};
+    let events = told(&[BEGUN, FadeBegan, HandoffEnded, faded(250, KEPT)]);
     assert_eq!(events, [HANDOFF, Event::Fade, restored(KEPT, 300)]);
-    let events = told(&[HandoffBegan, HandoffEnded]);
+    let events = told(&[BEGUN, HandoffEnded]);
     assert_eq!(events, [HANDOFF, restored(KEPT, 100)]);
     let changes = [
         FadeBegan,
@@ -91,8 +94,17 @@ fn all_is_well_only_when_nothing_is_wrong() {
         ),
         "{events:?}"
     );
-    let events = told(&[Expired, FadeBegan, HandoffBegan, Connected { fresh: true }]);
+    let events = told(&[Expired, FadeBegan, BEGUN, Connected { fresh: true }]);
     assert_eq!(events, [gone, restored(LOST, 300)]);
+}
+
+#[test]
+fn a_hand_off_is_told_with_the_time_until_it_begins() {
+    let within = millis(500);
+    let ahead = Change::HandoffBegan { within };
+    let events = told(&[ahead, BEGUN, Change::HandoffEnded]);
+    let impending = Event::HandoffImpending { within };
+    assert_eq!(events, [impending, restored(KEPT, 200)]);
 }
 
 #[test]
