@@ -3,6 +3,7 @@
 #[cfg(all(lasthop_planted, not(test)))]
 compile_error!("the program has no planted bugs; `cargo xtask planted` builds what they need");
 
+mod announce;
 mod background;
 mod bar;
 mod capture;
@@ -65,6 +66,7 @@ Examples:
   lasthop reload                             take a changed configuration without a restart
   lasthop status                             the state of the hop, at either end
   lasthop move west                          another gateway of the site serves this mobile host
+  lasthop announce --in '500 ms'             the hop is about to change: another gateway serves by then
   lasthop drain                              the mobile hosts of this gateway go to others of its site
   lasthop top                                the same each second, with the fades of the last minute
   lasthop web                                metrics for Prometheus, and a live page, of a daemon
@@ -90,6 +92,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Announce(announce::Arguments),
     Capture(capture::Arguments),
     Check(check::Arguments),
     Clean(clean::Arguments),
@@ -191,6 +194,7 @@ fn run(command: Command) -> Result<(), Failure> {
         #[cfg(feature = "lab")]
         Command::Lab(arguments) => lab::run(&arguments),
         Command::Mount(arguments) => mount::run(&arguments),
+        Command::Announce(arguments) => announce::run(&arguments),
         Command::Drain(arguments) => drain::run(&arguments),
         Command::Move(arguments) => r#move::run(&arguments),
         Command::Nfs(arguments) => nfs::run(&arguments),

@@ -345,13 +345,19 @@ pub fn ask_comparison(path: &Path) -> io::Result<Result<(), String>> {
     order(path, MOVE)
 }
 
-/// Tells the mobile host with the control socket at `path` that its hop is about to change or to end, in this time, at
-/// most [`ANNOUNCED_MOST`]; returns the daemon's error, if it has one.
+/// Tells the mobile host with the control socket at `path` that its hop, or its hop to the gateway of its site with
+/// this name, is about to change or to end, in this time, at most [`ANNOUNCED_MOST`]; returns the daemon's error, if it
+/// has one.
 ///
 /// # Errors
 /// Those of [`ask_status`].
-pub fn announce_handoff(path: &Path, within: Duration) -> io::Result<Result<(), String>> {
-    order(path, &format!("{ANNOUNCE} {}", within.as_micros()))
+pub fn announce_handoff(
+    path: &Path,
+    within: units::Duration,
+    gateway: Option<&str>,
+) -> io::Result<Result<(), String>> {
+    let gateway = gateway.map(|name| format!(" {name}")).unwrap_or_default();
+    order(path, &format!("{ANNOUNCE} {}{gateway}", within.as_micros()))
 }
 
 /// Has the mobile hosts of the gateway with the control socket at `path` leave it for other gateways of its site, or no

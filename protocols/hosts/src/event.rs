@@ -296,12 +296,7 @@ impl fmt::Display for Event {
             EventKind::Expired => write!(formatter, "out of reach"),
             EventKind::FadeBegan => write!(formatter, "a fade began"),
             EventKind::FadeEnded { lasted, .. } => write!(formatter, "a fade of {lasted} ended"),
-            EventKind::HandoffBegan { within } if within.is_zero() => {
-                write!(formatter, "the network of this host is changing")
-            }
-            EventKind::HandoffBegan { within } => {
-                write!(formatter, "a hand-off is announced, in {within}")
-            }
+            EventKind::HandoffBegan { within } => formatter.write_str(&handoff_began(*within)),
             EventKind::HandoffEnded { lasted } => {
                 write!(formatter, "in reach after a change that took {lasted}")
             }
@@ -397,6 +392,13 @@ pub(crate) fn refusal_in_words(reason: ClaimRefusal) -> &'static str {
         ClaimRefusal::Expired => "its invitation has expired",
         ClaimRefusal::Failed => "the gateway cannot store it, as its log says",
     }
+}
+
+fn handoff_began(within: Duration) -> String {
+    if within.is_zero() {
+        return "the network of this host is changing".into();
+    }
+    format!("a hand-off is announced, in {within}")
 }
 
 fn stamp_refused(behind: Duration) -> String {

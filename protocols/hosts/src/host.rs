@@ -316,7 +316,9 @@ impl Machine for Host {
             Input::Circumstance(kind, words) => self.circumstance(now, kind, words.as_deref()),
             Input::LinkChanging => self.link_changing(now),
             Input::LinkUp => self.link_up(now),
-            Input::HandoffAnnounced(within) => self.handoff_announced(now, within),
+            Input::HandoffAnnounced { within, gateway } => {
+                self.handoff_announced(now, within, gateway.as_ref());
+            }
             Input::Path { to, news } => self.path_reported(now, to, news),
             Input::Leave => self.leave(now),
             Input::Admit { peer, scope } => self.admit_configured(now, *peer, scope),

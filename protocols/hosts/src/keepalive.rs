@@ -48,7 +48,9 @@ enum Question {
 /// State of the search.
 #[derive(Debug)]
 pub(crate) struct Keepalive {
-    /// True if the gateway knows these questions, and can be reached.
+    /// True if the gateway answers these questions.
+    pub(crate) is_answered: bool,
+    /// True if it can also be reached.
     is_on: bool,
     /// Longest time for which a binding has lived, in seconds; 0 if none is known.
     lived: u16,
@@ -66,6 +68,7 @@ impl Keepalive {
     /// Returns the state of a host that has not connected.
     pub(crate) fn new() -> Self {
         Self {
+            is_answered: false,
             is_on: false,
             lived: 0,
             gone: None,
@@ -76,8 +79,9 @@ impl Keepalive {
         }
     }
 
-    /// Sets whether the gateway knows these questions, and can be reached.
-    pub(crate) fn set_on(&mut self, now: Instant, is_on: bool) {
+    /// Notes whether the gateway can be reached.
+    pub(crate) fn set_reached(&mut self, now: Instant, is_reached: bool) {
+        let is_on = is_reached && self.is_answered;
         if self.is_on != is_on {
             self.is_on = is_on;
             self.question = Question::None;
@@ -88,6 +92,7 @@ impl Keepalive {
     /// Forgets what was learned: this host may be behind another NAT.
     pub(crate) fn forget(&mut self, now: Instant) {
         *self = Self {
+            is_answered: self.is_answered,
             is_on: self.is_on,
             next: now + REST,
             ..Self::new()

@@ -28,7 +28,8 @@ struct Idle {
 impl Idle {
     fn behind(lifetime: u64) -> Self {
         let mut keepalive = Keepalive::new();
-        keepalive.set_on(Instant::ZERO, true);
+        keepalive.is_answered = true;
+        keepalive.set_reached(Instant::ZERO, true);
         Self {
             keepalive,
             now: Instant::ZERO,

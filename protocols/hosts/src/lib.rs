@@ -105,9 +105,14 @@ pub enum Input {
     LinkChanging,
     /// They have changed: what waits for a retry is tried again now.
     LinkUp,
-    /// A program says that the hop of this host, a mobile one, is about to change, or to end, in this time. In a site
-    /// with several gateways another one serves it by then, if one answers.
-    HandoffAnnounced(Duration),
+    /// A program says that the hop of this host, a mobile one, is about to change, or to end. In a site with several
+    /// gateways another one serves it by then, if one answers.
+    HandoffAnnounced {
+        /// Time until then.
+        within: Duration,
+        /// The gateway at the other end of that hop, if it need not be the present one.
+        gateway: Option<PublicKey>,
+    },
     /// News of the path of datagrams to an address.
     Path {
         /// Address of the path's end.

@@ -84,6 +84,29 @@ fn drains(hosts: &Hosts) {
     hosts.move_to(north);
 }
 
+/// The gateway `north` serves the mobile host, and its hop is announced as lost.
+fn announces(hosts: &Hosts) {
+    let site = &hosts.site;
+    let [east, _, north] = GATEWAYS;
+    for (host, arguments, refused) in [
+        (MOBILE, &["--in", "61 s"][..], "at most 1 min ahead"),
+        (MOBILE, &["south"], "knows no gateway 'south'"),
+        (east, &[], "this is no mobile host"),
+    ] {
+        let (code, said) = hosts.run_at(host, &[&["announce"], arguments].concat());
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(refused), "{said}");
+    }
+    for arguments in [&["announce", east][..], &["announce", "--in", "300 ms"]] {
+        assert_eq!(site.serving(), north, "{}", site.logs());
+        assert_eq!(hosts.run(arguments), (Some(0), String::new()));
+    }
+    let is_elsewhere = || site.serving() != north;
+    wait_until("another gateway", || site.logs(), is_elsewhere);
+    assert!(site.logs().contains("a hand-off is announced, in 300 ms"));
+    hosts.move_to(north);
+}
+
 /// The gateway `north`, which serves the mobile host and is not its home, dies.
 fn loses_north(hosts: &Hosts, daemons: &mut [Process], download: &Download<'_>) {
     let site = &hosts.site;
@@ -119,6 +142,8 @@ fn a_download_goes_on_while_gateways_hand_its_mobile_host_over() {
             let (code, said) = hosts.run(&["move", "south"]);
             assert_eq!(code, Some(2), "{said}");
             assert!(said.contains("knows no gateway 'south'"), "{said}");
+            announces(&hosts);
+            download.goes_on();
             drains(&hosts);
             download.goes_on();
             let at_home = String::from_utf8(site.run(east, &["status"]).unwrap().stdout).unwrap();

@@ -25,8 +25,12 @@ pub(crate) enum Query {
     Move { to: String },
     /// This mobile host is to compare gateways again: `move`.
     Compare,
-    /// The hop of this mobile host is about to change or to end, in this time: `announce MICROSECONDS`.
-    Announce { within: Duration },
+    /// The hop of this mobile host, or its hop to the gateway with this name, is about to change or to end, in this
+    /// time: `announce MICROSECONDS`, or `announce MICROSECONDS NAME`.
+    Announce {
+        within: Duration,
+        gateway: Option<String>,
+    },
     /// The mobile hosts of this gateway are to leave it: `drain`. They may stay: `drain end`.
     Drain { begins: bool },
 }
@@ -47,8 +51,12 @@ impl Query {
             return Some(Self::Move { to: from.into() });
         }
         if name == ANNOUNCE {
-            let within = from.parse().ok().map(Duration::from_micros)?;
-            return (within <= ANNOUNCED_MOST).then_some(Self::Announce { within });
+            let (within, gateway) = match from.split_once(' ') {
+                Some((within, gateway)) => (within, Some(gateway.into())),
+                None => (from, None),
+            };
+            let within = within.parse().ok().map(Duration::from_micros)?;
+            return (within <= ANNOUNCED_MOST).then_some(Self::Announce { within, gateway });
         }
         let from = from.parse().ok()?;
         match name {
@@ -75,6 +83,7 @@ mod tests {
             "drain",
             "drain end",
             "announce 500000",
+            "announce 0 west wing",
         ];
         let read = queries.map(str::as_bytes).map(Query::parse);
         let expected = [
@@ -88,6 +97,11 @@ mod tests {
             Query::Drain { begins: false },
             Query::Announce {
                 within: Duration::from_millis(500),
+                gateway: None,
+            },
+            Query::Announce {
+                within: Duration::ZERO,
+                gateway: Some("west wing".into()),
             },
         ];
         assert_eq!(read, expected.map(Some));

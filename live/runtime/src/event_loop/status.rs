@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use split::SplitStatus;
-use units::{Bytes, Instant};
+use units::{Bytes, Duration, Instant};
 
 use super::EventLoop;
 use crate::control::Query;
@@ -91,7 +91,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         match query {
             Query::Move { to } => {
                 *order = self.host.gateway_named(to).map(Input::MoveTo);
-                let error = format!("this host knows no gateway '{to}'");
+                let error = unknown_gateway(to);
                 serde_json::to_string(&answer(order.as_ref(), json!({ "moving": true }), &error))
             }
             Query::Compare => {
@@ -99,13 +99,18 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 let error = "this is no mobile host with several gateways, or it has `stay = true`";
                 serde_json::to_string(&answer(order.as_ref(), json!({ "comparing": true }), error))
             }
-            Query::Announce { within } => {
-                *order = self
-                    .host
-                    .is_mobile()
-                    .then_some(Input::HandoffAnnounced(*within));
-                let error = "this is no mobile host";
-                serde_json::to_string(&answer(order.as_ref(), json!({ "announced": true }), error))
+            Query::Announce { within, gateway } => {
+                let announced = self.announced(*within, gateway.as_deref());
+                let (done, error) = match announced {
+                    Ok(announced) => (Some(announced), String::new()),
+                    Err(error) => (None, error),
+                };
+                *order = done;
+                serde_json::to_string(&answer(
+                    order.as_ref(),
+                    json!({ "announced": true }),
+                    &error,
+                ))
             }
             Query::Drain { begins } => {
                 *order = self.host.is_drainable().then_some(Input::Drain(*begins));
@@ -125,6 +130,19 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             }),
         }
         .unwrap_or_default()
+    }
+
+    /// Returns what announces a hand-off to the host.
+    fn announced(&self, within: Duration, gateway: Option<&str>) -> Result<Input, String> {
+        if !self.host.is_mobile() {
+            return Err("this is no mobile host".into());
+        }
+        let key = |name: &str| {
+            let key = self.host.gateway_named(name);
+            key.ok_or_else(|| unknown_gateway(name))
+        };
+        let gateway = gateway.map(key).transpose()?;
+        Ok(Input::HandoffAnnounced { within, gateway })
     }
 
     fn names(&self) -> Option<NamesStatus> {
@@ -159,6 +177,10 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             names: self.names(),
         }
     }
+}
+
+fn unknown_gateway(name: &str) -> String {
+    format!("this host knows no gateway '{name}'")
 }
 
 /// Returns the answer to a query that orders something: `done` if the host can do it, or else the error.

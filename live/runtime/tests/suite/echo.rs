@@ -72,7 +72,7 @@ impl Machine for Echo {
             }
             Input::Wall(_) => self.status.walls += 1,
             Input::LinkChanging
-            | Input::HandoffAnnounced(_)
+            | Input::HandoffAnnounced { .. }
             | Input::Leave
             | Input::Admit { .. }
             | Input::ClaimRefused { .. }

@@ -1,5 +1,6 @@
 //! Hand-offs of a mobile host that a program announces, as the driver of a modem can.
 
+use session::PublicKey;
 use units::{Duration, Instant};
 use wire::address::HopAddress;
 
@@ -13,15 +14,26 @@ impl Host {
         self.role == Role::Mobile
     }
 
-    /// The hop to the present gateway is about to change or to end: tells applications, and has another gateway serve
-    /// this host before that. Without another one that answers, it stays where it is.
-    pub(super) fn handoff_announced(&mut self, now: Instant, within: Duration) {
+    /// The hop to the present gateway, or to another one, is about to change or to end: that is avoided. If it is the
+    /// present one, tells applications, and has another gateway serve this host before that. Without another one that
+    /// answers, it stays where it is.
+    pub(super) fn handoff_announced(
+        &mut self,
+        now: Instant,
+        within: Duration,
+        gateway: Option<&PublicKey>,
+    ) {
         if !self.is_mobile() {
+            return;
+        }
+        let present = self.attached_to();
+        let other = gateway.and_then(|key| self.index_with(key));
+        if let Some(other) = other.filter(|other| *other != present) {
+            self.peers[other].site.avoided = Some(now);
             return;
         }
         self.begin_hand_off(now, within);
         self.mobile.announced = Some(now + within);
-        let present = self.attached_to();
         if self.mobile.attachment.is_some() || self.peers.get(present).is_none() {
             return;
         }

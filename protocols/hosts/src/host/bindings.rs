@@ -74,7 +74,7 @@ impl Host {
         let peer = &self.peers[index];
         let to = peer.endpoint.filter(|_| is_udp);
         let can_ask = peer.presence.is_linked() && !peer.reach.is_shut();
-        keepalive.set_on(now, to.is_some() && can_ask && self.mobile.is_answered);
+        keepalive.set_reached(now, to.is_some() && can_ask);
         let round_trip = peer.measured().0;
         if let (Some(seconds), Some(to)) = (keepalive.act(now, round_trip), to) {
             self.send_binding(now, index, to, BindingMessage::Question(seconds));

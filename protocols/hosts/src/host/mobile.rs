@@ -31,8 +31,6 @@ pub(crate) struct MobileSide {
     pub(crate) detour: Option<Detour>,
     /// The search for the time for which a NAT keeps its binding, if it is needed.
     pub(crate) keepalive: Option<Keepalive>,
-    /// True if the gateway answers questions about bindings.
-    pub(crate) is_answered: bool,
     /// The question for the resolver of the hop.
     pub(crate) inquiry: Inquiry,
     /// The key that this host claims, if it claims one.

@@ -129,8 +129,9 @@ impl Host {
         from: Option<HopAddress>,
     ) -> Option<EventKind> {
         let is_only_compared = self.is_only_compared(index);
-        if !is_only_compared {
-            self.mobile.is_answered = terms::answers_about_bindings(features);
+        let keepalive = self.mobile.keepalive.as_mut();
+        if let Some(keepalive) = keepalive.filter(|_| !is_only_compared) {
+            keepalive.is_answered = terms::answers_about_bindings(features);
         }
         let is_of_site = self.peers.are_of_site() || terms::remains(features);
         let peer = &mut self.peers[index];

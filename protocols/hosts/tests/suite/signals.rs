@@ -204,7 +204,8 @@ fn an_announced_handoff_is_told_until_its_time_has_come() {
     let mut pair = transfer();
     let (start, within) = (pair.now, Duration::from_millis(500));
     for host in [MOBILE, GATEWAY] {
-        pair.input(host, Input::HandoffAnnounced(within));
+        let gateway = None;
+        pair.input(host, Input::HandoffAnnounced { within, gateway });
     }
     pair.run_for(SECOND);
     let mobile = told(&pair, MOBILE, start);
