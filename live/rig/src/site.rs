@@ -1,8 +1,9 @@
 //! A site: gateways that serve a mobile host in turn, each on a link of its own, and a fixed host behind the first one,
 //! which is the mobile host's home.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use serde_json::Value;
 
 use crate::air::{Air, Link};
 use crate::daemons::{make_key, status};
+use crate::etcd::{Account, Etcd};
 use crate::failure::Failure;
 use crate::hosts::{End, hosts, join, route, route_by_link};
 use crate::process::{Process, wait};
@@ -201,21 +203,60 @@ impl Site {
                 let _ = writeln!(text, "mobile_endpoint = \"{}:{PORT}\"", on_air(other));
             }
             if own == 0 {
-                let _ = write!(
-                    text,
-                    "[[peers]]\nname = \"{MOBILE}\"\npublic_key = \"{mobile}\"\naddresses = [\"{INSIDE}\"]\n{terms}\n"
-                );
+                let folders = "peers_folder = \"peers\"\ngateways_folder = \"gateways\"\n";
+                text.insert_str(0, folders);
             }
-            self.write(name, &text)?;
+            self.write(&format!("{name}.toml"), &text)?;
         }
+        for folder in ["peers", "gateways"] {
+            let folder = self.folder.join(folder);
+            fs::create_dir(&folder).map_err(Failure::file("create", &folder))?;
+        }
+        let entry = format!("public_key = \"{mobile}\"\naddresses = [\"{INSIDE}\"]\n{terms}\n");
+        self.write(&format!("peers/{MOBILE}.toml"), &entry)?;
         let mut text = common(MOBILE) + "routes = [\"198.51.100.0/24\"]\n";
         let _ = write!(text, "[tun]\naddresses = [\"{INSIDE}/24\"]\n");
         text += &section("gateway", 0, &keys[0], &on_air(0));
-        self.write(MOBILE, &text)
+        self.write(&format!("{MOBILE}.toml"), &text)
     }
 
+    /// Has etcd keep the home's list of hosts from its next start on.
+    pub fn register(&self, etcd: &Etcd, account: &Account) -> Result<(), Failure> {
+        let home = GATEWAYS[0];
+        let path = self.folder.join(format!("{home}.toml"));
+        let text = fs::read_to_string(&path).map_err(Failure::file("read", &path))?;
+        let endpoints = etcd.endpoints();
+        let Account {
+            user,
+            password,
+            prefix,
+        } = account;
+        let section = format!(
+            "[registry]\nendpoints = {endpoints:?}\nprefix = {prefix:?}\nuser = {user:?}\n\
+             password_file = \"etcd.password\"\nca_file = \"{}\"\n",
+            etcd.certificate().display()
+        );
+        self.write(&format!("{home}.toml"), &format!("{text}{section}"))?;
+        self.write("etcd.password", &format!("{password}\n"))?;
+        let secret = self.folder.join("etcd.password");
+        let is_ours = fs::set_permissions(&secret, PermissionsExt::from_mode(0o600));
+        is_ours.map_err(Failure::file("change", &secret))
+    }
+
+    /// Runs `lasthop` with these arguments on the home, for the configuration of its gateway.
+    pub fn administer(&self, arguments: &[&str]) -> Result<Output, Failure> {
+        let mut command = Command::new(&self.program);
+        command.args(arguments).arg("--config");
+        command.arg(self.folder.join(format!("{}.toml", GATEWAYS[0])));
+        let output = self.gateways[0].run(|| command.output());
+        let failed = |error: &dyn Display| Failure::Found(format!("cannot run lasthop: {error}"));
+        let output = output.map_err(|error| failed(&error))?;
+        output.map_err(|error| failed(&error))
+    }
+
+    /// Writes a file in the folder of the site.
     fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
-        let path = self.folder.join(format!("{name}.toml"));
+        let path = self.folder.join(name);
         fs::write(&path, text).map_err(Failure::file("write", &path))
     }
 

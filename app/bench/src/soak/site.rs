@@ -1,6 +1,8 @@
-//! `cargo xtask soak site`: three gateways hand a mobile host over to each other at random, while daemons are killed,
-//! stopped for seconds and drained. One connection of TCP goes on all the time, and each of its bytes is checked. Needs
-//! root.
+//! `cargo xtask soak site`: three gateways hand a mobile host over to each other at random, while daemons and members of
+//! etcd, which has the list of the home, are killed, stopped for seconds and drained. One connection of TCP goes on all
+//! the time, and each of its bytes is checked. Needs root.
+
+mod registry;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,6 +14,8 @@ use clap::ValueEnum;
 use rig::Process;
 use rig::site::{GATEWAYS, Links, MOBILE, Site};
 use serde::Serialize;
+
+use registry::Registry;
 
 use super::alone::Alone;
 use super::random::Random;
@@ -67,6 +71,8 @@ enum Kind {
     KillGateway,
     /// The mobile host's daemon is killed, and started after a while
     KillMobile,
+    /// One or two of three members of etcd are killed, or started if they are dead
+    Members,
 }
 
 /// All kinds of events that happen to one site.
@@ -88,7 +94,9 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let wires = options.wires.write(folder)?;
     let links = Links::alike(&link, wires.as_deref());
     let site = Site::new(program, folder, links, "")?;
+    let registry = Registry::start(&site, folder)?;
     let mut soak = Soak {
+        registry,
         daemons: site.start_all()?,
         site: &site,
         random: Random::new(options.seed, 0),
@@ -120,6 +128,7 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
 /// A site in which a download is on.
 struct Soak<'a> {
     site: &'a Site,
+    registry: Registry,
     /// In the order of the gateways, with the mobile host's at the end.
     daemons: Vec<Process>,
     random: Random,
@@ -140,8 +149,9 @@ impl Soak<'_> {
                 Kind::Stop,
                 Kind::KillGateway,
                 Kind::KillMobile,
+                Kind::Members,
             ]);
-            self.have(kind).map_err(|failure| failure.to_string())?;
+            self.have(kind)?;
             let stall = self.goes_on()?;
             self.stalls.entry(kind).or_default().push(stall);
             let quiet = self.random.below(QUIET_MS);
@@ -152,7 +162,7 @@ impl Soak<'_> {
     }
 
     /// Has an event happen, from its beginning to its end.
-    fn have(&mut self, kind: Kind) -> Result<(), Failure> {
+    fn have(&mut self, kind: Kind) -> Result<(), Fault> {
         let gateway = self.random.below(GATEWAYS.len() as u64) as usize;
         let name = GATEWAYS[gateway];
         let away = Duration::from_millis(self.random.below(AWAY_MS));
@@ -161,15 +171,19 @@ impl Soak<'_> {
         self.last.push(format!(
             "{at:.1} s: {kind:?} {name}, for {away:?}; served by {serving}"
         ));
+        let run = |host, arguments: &[&str]| {
+            let output = self.site.run(host, arguments);
+            output.map_err(|failure| failure.to_string())
+        };
         match kind {
             Kind::Move => {
                 // It fails if the gateway has just been started, and the former one goes on.
-                self.site.run(MOBILE, &["move", name])?;
+                run(MOBILE, &["move", name])?;
             }
             Kind::Drain => {
                 // It fails if a mobile host has not left in time.
-                self.site.run(name, &["drain"])?;
-                self.site.run(name, &["drain", "--end"])?;
+                run(name, &["drain"])?;
+                run(name, &["drain", "--end"])?;
             }
             Kind::Stop => {
                 self.daemons[gateway].signal(rig::Signal::STOP);
@@ -178,14 +192,16 @@ impl Soak<'_> {
             }
             Kind::KillGateway => self.kill(gateway, name, away)?,
             Kind::KillMobile => self.kill(GATEWAYS.len(), MOBILE, away)?,
+            Kind::Members => self.registry.change(self.site, &mut self.random)?,
         }
         Ok(())
     }
 
-    fn kill(&mut self, index: usize, name: &str, away: Duration) -> Result<(), Failure> {
+    fn kill(&mut self, index: usize, name: &str, away: Duration) -> Result<(), Fault> {
         self.daemons[index].kill();
         thread::sleep(away);
-        self.daemons[index] = self.site.start(name)?;
+        let started = self.site.start(name);
+        self.daemons[index] = started.map_err(|failure| failure.to_string())?;
         Ok(())
     }
 
