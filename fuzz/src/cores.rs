@@ -245,7 +245,7 @@ pub fn host_datagrams(bytes: &[u8]) {
         peers: vec![peer],
         bearer_mtu: hosts::BearerMtu::up_to(1_500),
         mobile: hosts::MobileTerms::default(),
-        stands_in: false,
+        exits: hosts::GuestExits::None,
         shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(1),

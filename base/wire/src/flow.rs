@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use serde::{Deserialize, Serialize};
+
 use crate::icmp::IcmpMessage;
 use crate::ip::{IpPacket, Protocol, Transport, Version};
 
@@ -15,7 +17,7 @@ pub const DSCP_BULK: u8 = 10;
 const DSCP_BULK_ALL: [u8; 3] = [DSCP_BULK, 12, 14];
 
 /// Key of a flow: packets with equal keys stay in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FlowKey {
     /// The transport; for fragments the protocol that every fragment of the datagram names.
     pub protocol: Protocol,

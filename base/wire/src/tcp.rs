@@ -144,6 +144,12 @@ impl<'a> TcpView<'a> {
         flags.contains(TcpFlags::SYN) && flags.0 & others.0 == 0
     }
 
+    /// Returns true if an end closes the connection by this segment: one with FIN or RST.
+    pub fn closes(&self) -> bool {
+        let flags = self.flags();
+        flags.contains(TcpFlags::FIN) || flags.contains(TcpFlags::RST)
+    }
+
     /// Returns the receive window as it stands in the header, before scaling.
     pub fn window(&self) -> u16 {
         read_u16(self.bytes, WINDOW)

@@ -120,7 +120,7 @@ fn config(role: Role, setting: u8, behaviour: u8) -> Config {
         peers: vec![peer],
         bearer_mtu: hosts::BearerMtu::up_to(1_500),
         mobile: hosts::MobileTerms::default(),
-        stands_in: false,
+        exits: hosts::GuestExits::None,
         shared_air: (is_gateway && behaviour & 16 != 0).then(Default::default),
         rate: (behaviour & 32 != 0).then(|| BitRate::from_megabits(20)),
         snoop_cache: Bytes::mebi(1),

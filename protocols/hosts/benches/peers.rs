@@ -87,7 +87,7 @@ fn host(index: usize, mobiles: usize, is_shared: bool) -> Host {
         peers,
         bearer_mtu: BearerMtu::up_to(1_500),
         mobile: hosts::MobileTerms::default(),
-        stands_in: false,
+        exits: hosts::GuestExits::None,
         shared_air: (is_gateway && is_shared).then(scheduler::Config::default),
         rate: None,
         snoop_cache: Bytes::mebi(2),

@@ -47,9 +47,21 @@ pub struct Config {
     pub split: Option<split::Config>,
     /// What a mobile host does by itself; a gateway does none of it.
     pub mobile: MobileTerms,
-    /// True if this host, a gateway, stands in for the homes of its guests while these are silent: it has to translate
-    /// addresses, so that replies come here.
-    pub stands_in: bool,
+    /// Which flows of its guests leave at this host, a gateway: it has to translate addresses, so that replies come
+    /// here.
+    pub exits: GuestExits,
+}
+
+/// Which flows of a mobile host leave at a gateway that serves it and is not its home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GuestExits {
+    /// None.
+    #[default]
+    None,
+    /// Those that begin while its home is silent: the gateway stands in for that.
+    OfSilentHome,
+    /// Those, and all connections to the Internet that begin there.
+    ToInternet,
 }
 
 /// What a mobile host does by itself.

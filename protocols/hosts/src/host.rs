@@ -8,6 +8,7 @@ mod comparison;
 mod detour;
 mod directory;
 mod drain;
+mod exits;
 mod guest;
 mod home;
 mod keys;
@@ -158,7 +159,7 @@ impl Host {
                 ..MobileSide::default()
             },
         };
-        host.peers.homes.stands_in = config.stands_in;
+        host.peers.homes.exits = config.exits;
         for peer in config.peers {
             let name = peer.name.clone();
             let failed = |cause| HostError::Peer { name, cause };
@@ -182,6 +183,7 @@ impl Host {
         for (_, peer) in self.peers.iter_mut() {
             peer.signs.clues.wall = wall / 1_000_000_000;
         }
+        self.end_idle_exits(now);
         if !self.mobile.begun {
             self.mobile.begun = true;
             for index in self.peers.indices() {

@@ -38,7 +38,7 @@ mod ways;
 pub use association::Profile;
 pub use association::TcpMethod;
 pub use caps::Caps;
-pub use config::{Config, Membership, MobileTerms, Peer, Role, memory_least};
+pub use config::{Config, GuestExits, Membership, MobileTerms, Peer, Role, memory_least};
 pub use event::{Event, EventKind};
 pub use host::{AdmitError, Host, HostError};
 pub use joining::{Joining, JoiningInput, JoiningOutput};

@@ -9,6 +9,7 @@ mod comparison;
 mod directory;
 mod drain;
 mod exchange;
+mod exits;
 mod guest;
 mod home;
 mod message;
@@ -30,6 +31,7 @@ pub(crate) use comparison::{CompareStep, Comparisons, Tally};
 pub(crate) use directory::{Directory, Entry, Mark, Portion, Reader, Replica};
 pub(crate) use drain::{Drain, is_avoided};
 pub(crate) use exchange::{Exchange, Late};
+pub(crate) use exits::{Flows, begins_connection_to_internet};
 pub(crate) use guest::{Ceased, Guest, Left, Service};
 pub(crate) use home::{Departure, Home, Request, Stage};
 pub(crate) use message::{
@@ -37,7 +39,7 @@ pub(crate) use message::{
 };
 pub(crate) use overload::Requests;
 pub(crate) use parts::{Parts, split};
-pub(crate) use stand_in::{Exits, HomeStep, Homes};
+pub(crate) use stand_in::{HomeStep, Homes};
 pub use told::Told;
 pub(crate) use watch::{Watch, WatchStep};
 

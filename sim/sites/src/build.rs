@@ -51,7 +51,7 @@ pub fn config(role: Role, name: &str, peers: Vec<Peer>) -> Config {
         peers,
         bearer_mtu: hosts::BearerMtu::up_to(1_500),
         mobile: hosts::MobileTerms::default(),
-        stands_in: false,
+        exits: hosts::GuestExits::None,
         shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(32),

@@ -83,7 +83,7 @@ impl Meter {
 pub(crate) struct Connection {
     pub(crate) ends: Ends,
     /// The gateway at which its packets leave, and come in.
-    exit: usize,
+    pub(crate) exit: usize,
     pub(crate) meter: Meter,
 }
 

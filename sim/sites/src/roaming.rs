@@ -76,6 +76,8 @@ pub struct Roaming {
     pub flows: [Flow; 2],
     /// The gateway at which the first one comes in.
     pub entrance: usize,
+    /// Segments for which a packet of it stands.
+    pub segments: usize,
     connection: Option<Connection>,
     /// True if a connection is reset by a packet that leaves elsewhere than it began, which is an error otherwise.
     pub may_reset: bool,
@@ -100,6 +102,7 @@ impl Roaming {
                 Flow::new(Traffic::upload(UP), Duration::from_millis(5)),
             ],
             entrance: HOME,
+            segments: 1,
             connection: None,
             may_reset: false,
             sockets: None,
@@ -268,6 +271,11 @@ impl Roaming {
         }
     }
 
+    /// Returns the gateway at which the connection leaves.
+    pub fn exit(&self) -> Option<usize> {
+        self.connection.as_ref().map(|connection| connection.exit)
+    }
+
     /// Returns the number of bytes that the mobile host has read of its connection.
     pub fn read(&self) -> u64 {
         let whole = self.connection.as_ref().map(|connection| &connection.meter);
@@ -431,9 +439,7 @@ impl Roaming {
         }
         self.carry_segments();
         self.hand_in_events();
-        let Setting {
-            window, segments, ..
-        } = self.network.setting;
+        let (window, segments) = (self.network.setting.window, self.segments);
         for (flow, from) in [self.entrance, MOBILE].into_iter().enumerate() {
             let flow = &mut self.flows[flow];
             if silent || flow.next > now {

@@ -1,6 +1,8 @@
 //! The setting of a site, and the hosts in it.
 
-use hosts::{Config, Host, Membership, MobileTerms, Peer, Role, SitePart, TcpMethod, TcpTerms};
+use hosts::{
+    Config, GuestExits, Host, Membership, MobileTerms, Peer, Role, SitePart, TcpMethod, TcpTerms,
+};
 use session::PresharedKey;
 use units::{BitRate, Duration, Probability};
 use wire::address::HopAddress;
@@ -52,14 +54,14 @@ pub struct Setting {
     /// Most segments of a flow that are on their way, as of a sender of TCP; more than a fifth of a second at the
     /// hop's rate would be dropped at its queue.
     pub window: u64,
-    /// Segments for which a packet to the mobile host stands.
-    pub segments: usize,
     /// Time that a datagram waits at the hop at most; one that would wait longer is lost.
     pub queue: Duration,
     /// True if only the home knows all others: these know it alone, and are told.
     pub is_told: bool,
     /// What the home chooses for TCP on the hop.
     pub tcp: Tcp,
+    /// Which flows leave at gateways that are not the home.
+    pub exits: GuestExits,
     /// What the mobile host does by itself.
     pub mobile: MobileTerms,
     /// True if the mobile host and its home share a secret, which no other gateway has.
@@ -75,10 +77,10 @@ impl Default for Setting {
             loss: Probability::NEVER,
             wire: Duration::from_millis(5),
             window: 40,
-            segments: 1,
             queue: Duration::MAX,
             is_told: false,
             tcp: Tcp::Whole(TcpMethod::Arq),
+            exits: GuestExits::OfSilentHome,
             mobile: MobileTerms::default(),
             is_secret: false,
         }
@@ -145,7 +147,7 @@ pub(crate) fn host(index: usize, setting: &Setting, first: Option<SitePart>) -> 
     };
     let config = Config {
         mobile: setting.mobile,
-        stands_in: role == Role::Gateway,
+        exits: setting.exits,
         streams: splits.then(|| splitting::terms(index).0),
         split: splits.then(|| splitting::config(index)),
         ..build::config(role, NAMES[index], peers)

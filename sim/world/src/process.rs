@@ -220,7 +220,7 @@ fn config(identity: Identity, setting: &Setting, gateway: HopAddress) -> Config 
         bearer_mtu: hosts::BearerMtu::up_to(1_500),
         rate: None,
         mobile: hosts::MobileTerms::default(),
-        stands_in: false,
+        exits: hosts::GuestExits::None,
         shared_air: (is_gateway && setting.is_shared).then(Default::default),
         snoop_cache: Bytes::mebi(4),
         memory: None,

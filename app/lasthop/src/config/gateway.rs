@@ -47,6 +47,8 @@ pub(crate) struct GatewayConfig {
     /// mobile hosts.
     #[serde(default = "all_networks")]
     networks: Vec<Network>,
+    /// True if connections of mobile hosts that belong to another gateway of the site leave here, if they begin here.
+    pub(super) local_breakout: Option<Spanned<bool>>,
     /// DNS servers that answer mobile hosts at the gateway's inner addresses.
     #[serde(default)]
     pub(crate) dns: Dns,

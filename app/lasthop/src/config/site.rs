@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use ipnet::IpNet;
+use hosts::GuestExits;
+use ipnet::{IpNet, Ipv4Net};
 use serde::Deserialize;
 use session::PublicKey;
 use toml::Spanned;
@@ -202,6 +203,38 @@ impl<'a> Known<'a> {
 }
 
 impl GatewayConfig {
+    fn breaks_out(&self) -> bool {
+        self.local_breakout
+            .as_ref()
+            .is_some_and(|given| *given.get_ref())
+    }
+
+    /// Returns which flows of mobile hosts that belong to other gateways leave here: replies come here only if they go
+    /// to this host's address.
+    pub(crate) fn exits(&self) -> GuestExits {
+        match self.nat {
+            true if self.breaks_out() => GuestExits::ToInternet,
+            true => GuestExits::OfSilentHome,
+            false => GuestExits::None,
+        }
+    }
+
+    /// Refuses to let connections leave here that would go nowhere.
+    fn check_breakout(&self, source: &Source) -> Result<(), Failure> {
+        let Some(given) = self.local_breakout.as_ref().filter(|_| self.breaks_out()) else {
+            return Ok(());
+        };
+        let reaches_all = |all: IpNet| self.networks().any(|network| network == all);
+        let what = if !self.nat {
+            "replies would go to the home of the mobile host; set `nat = true`, or remove this line"
+        } else if !reaches_all(Ipv4Net::default().into()) {
+            "connections may go anywhere, and `networks` has only some of it; remove one of the two"
+        } else {
+            return Ok(());
+        };
+        Err(source.wrong(Some(given.span()), what))
+    }
+
     /// Refuses gateways and homes that do not fit.
     pub(super) fn check_site(&self, source: &Source) -> Result<(), Failure> {
         let peers = self.mobiles();
@@ -224,6 +257,7 @@ impl GatewayConfig {
         if self.air.sharing().is_some() {
             self.check_alone(source)?;
         }
+        self.check_breakout(source)?;
         self.mobiles()
             .try_for_each(|peer| self.check_home(peer, peer.source(source)))
     }

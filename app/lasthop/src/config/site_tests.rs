@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use hosts::GuestExits;
 use session::PrivateKey;
 
 use super::entry::{Entry, Kind, Texts};
@@ -253,4 +254,35 @@ fn a_mobile_host_knows_each_gateway_once() {
         assert!(error.contains(words), "{error}");
     }
     assert!(mobile(&gateway("west", 2, WEST), "").is_ok());
+}
+
+#[test]
+fn connections_leave_only_where_replies_come_back() {
+    let usual = configuration("", "");
+    let exits = |lines: &str| {
+        let text = format!("{lines}\n{usual}");
+        GatewayConfig::load(&source(&text)).map(|config| config.exits())
+    };
+    for (lines, expected) in [
+        ("", GuestExits::OfSilentHome),
+        ("nat = false", GuestExits::None),
+        ("local_breakout = true", GuestExits::ToInternet),
+        ("local_breakout = false", GuestExits::OfSilentHome),
+        ("nat = false\nlocal_breakout = false", GuestExits::None),
+    ] {
+        assert_eq!(exits(lines).expect(lines), expected, "{lines}");
+    }
+    for (lines, words) in [
+        (
+            "nat = false\nlocal_breakout = true",
+            "some/site.toml:2:18: replies would go to the home",
+        ),
+        (
+            "networks = [\"10.0.0.0/8\"]\nlocal_breakout = true",
+            "`networks` has only some of it",
+        ),
+    ] {
+        let error = exits(lines).expect_err(lines).to_string();
+        assert!(error.contains(words), "{error}");
+    }
 }

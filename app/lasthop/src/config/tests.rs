@@ -257,7 +257,7 @@ const WRONG_VALUES: &[WrongValue] = &[
         GATEWAY,
         "# tcp = \"arq\"",
         "tcp = \"air\"",
-        "some/hop.toml:135:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
+        "some/hop.toml:140:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
     ),
     (
         GATEWAY,

@@ -110,8 +110,7 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
             peers: Vec::new(),
             bearer_mtu,
             mobile: hosts::MobileTerms::default(),
-            // Replies come here only if they go to this host's address.
-            stands_in: config.nat,
+            exits: config.exits(),
             shared_air: config.air.sharing(),
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,

@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             peers,
             bearer_mtu,
             mobile,
-            stands_in: false,
+            exits: hosts::GuestExits::None,
             shared_air: None,
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,

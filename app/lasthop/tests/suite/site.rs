@@ -43,10 +43,15 @@ impl Hosts {
 
     /// Turns address translation off at this gateway.
     fn translates_nothing(&self, gateway: &str) {
+        self.replace(gateway, "nat = true", "nat = false");
+    }
+
+    /// Replaces a line of a gateway's configuration.
+    fn replace(&self, gateway: &str, line: &str, by: &str) {
         let file = self.folder.path().join(format!("{gateway}.toml"));
         let text = fs::read_to_string(&file).unwrap();
-        assert!(text.contains("nat = true"), "{text}");
-        fs::write(file, text.replace("nat = true", "nat = false")).unwrap();
+        assert!(text.contains(line), "{text}");
+        fs::write(file, text.replace(line, by)).unwrap();
     }
 
     /// Has the mobile host move to this gateway.
@@ -239,6 +244,52 @@ fn a_download_goes_on_while_far_gateways_serve_in_turn() {
             loses_north(&hosts, &mut daemons, download);
         },
     );
+}
+
+/// Connections leave where their mobile host is, and stay there wherever it goes.
+#[test]
+fn connections_leave_where_they_began() {
+    if !able() {
+        return;
+    }
+    let hosts = Hosts::on_links("", |far| Links {
+        wires: Some(far),
+        ..Links::default()
+    });
+    let site = &hosts.site;
+    let [east, west, north] = GATEWAYS;
+    for (index, gateway) in GATEWAYS.iter().enumerate().skip(1) {
+        hosts.replace(gateway, "nat = true", "nat = true\nlocal_breakout = true");
+        site.connect_outside(index).unwrap();
+    }
+    let _daemons = site.start_all().unwrap();
+    let download = |act: &mut dyn FnMut(&Download<'_>)| {
+        let ends = [&site.mobile, &site.fixed];
+        Download::between(ends, || site.logs(), act);
+    };
+    for (start, places) in [
+        (west, [north, east, west, north]),
+        (north, [west, north, east, west]),
+    ] {
+        hosts.move_to(start);
+        let outside = || [1, 2].map(|gateway| site.outside(gateway));
+        let before = outside();
+        download(&mut |download| {
+            for place in places {
+                hosts.move_to(place);
+                download.goes_on();
+            }
+        });
+        let after = outside();
+        let bytes = |gateway: usize| after[gateway] - before[gateway];
+        let [there, elsewhere] = if start == west { [0, 1] } else { [1, 0] };
+        assert!(
+            bytes(there) > 4_000_000,
+            "{before:?} {after:?}\n{}",
+            site.logs()
+        );
+        assert!(bytes(elsewhere) < 10_000, "{before:?} {after:?}");
+    }
 }
 
 /// Routes of the site lead straight to the gateway that serves, and follow a move late.

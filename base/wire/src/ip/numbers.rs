@@ -1,5 +1,7 @@
 //! The numbers by which headers name versions and protocols.
 
+use serde::{Deserialize, Serialize};
+
 /// A version of IP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
@@ -10,7 +12,7 @@ pub enum Version {
 }
 
 /// Protocol number of the header that follows (IANA "Assigned Internet Protocol Numbers").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Protocol(pub u8);
 
 impl Protocol {

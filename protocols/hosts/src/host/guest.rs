@@ -5,14 +5,18 @@ use units::{Duration, Instant};
 use wire::packet::Packet;
 
 use super::Host;
-use crate::EventKind;
-use crate::site::{Ceased, Exchange, Guest, Key, Left, Member, Proof, Service, SiteMessage, Step};
+use crate::site::{
+    Ceased, Exchange, Guest, Key, Left, Member, Proof, Service, SiteMessage, Step,
+    begins_connection_to_internet,
+};
+use crate::{EventKind, GuestExits};
 
 /// Pause before a home that has begun anew is asked again for a guest.
 const AGAIN: Duration = Duration::from_millis(500);
 
 impl Host {
-    /// Passes on a packet from a guest to its home; returns it if the peer is no guest, or if it leaves here.
+    /// Passes on a packet from a guest to its home, or from a mobile host that belongs here to the gateway where its
+    /// flow has begun; returns it if it leaves here.
     pub(super) fn arrived_from_guest(
         &mut self,
         now: Instant,
@@ -21,12 +25,16 @@ impl Host {
     ) -> Option<Packet> {
         let home = self.home_of(index);
         let is_silent = home.is_some_and(|home| self.peers.homes.is_silent(home));
+        let breaks_out = self.peers.homes.exits == GuestExits::ToInternet;
         let Member::Guest(guest) = &mut self.peers[index].site.member else {
-            return Some(packet);
+            return self.leave_elsewhere(now, index, packet);
         };
-        let mut exits = guest.exits.iter_mut();
-        if exits.any(|exits| exits.lead(now, &packet, is_silent)) {
-            return Some(packet);
+        if let Some(exits) = &mut guest.exits {
+            let breaks_out = breaks_out && guest.service.is_served;
+            let may_begin = is_silent || (breaks_out && begins_connection_to_internet(&packet));
+            if exits.lead(now, &packet, may_begin) {
+                return Some(packet);
+            }
         }
         match home.filter(|_| guest.service.is_served) {
             Some(home) => {
@@ -77,18 +85,16 @@ impl Host {
         let Some(guest) = self.guest(index) else {
             return;
         };
-        let former = guest.is_carried();
+        let (former, was_here) = (guest.is_carried(), guest.service.is_here);
         change(guest);
+        let has_left = was_here && !guest.service.is_here;
         let is_carried = guest.is_carried();
         if is_carried && !former {
             self.announce(index, EventKind::Established { fresh: true });
         } else if former && !is_carried && self.peers[index].presence.is_linked() {
             self.announce(index, EventKind::Left);
         }
-        if self
-            .guest(index)
-            .is_some_and(|guest| !guest.service.is_here)
-        {
+        if has_left && !self.guest(index).is_some_and(|guest| guest.leaves_flows()) {
             self.end_exits(index);
         }
     }
@@ -103,6 +109,9 @@ impl Host {
             guest.service.is_whole |= is_whole;
             guest.service.is_unknown = false;
             guest.service.answer = step.report.map(Box::new);
+            if self.peers.homes.exits == GuestExits::ToInternet {
+                self.begin_exits(index);
+            }
             self.answer_guest(now, index);
         }
     }
@@ -223,10 +232,18 @@ impl Host {
         }
     }
 
+    /// Tells the home of a guest that this gateway has ceased to serve it, and which of its flows leave here.
     fn answer_home(&mut self, now: Instant, index: usize, message: &SiteMessage) {
-        if let Some(home) = self.home_of(index) {
-            self.send_site_message(now, home, message);
-        }
+        let (home, mobile) = (self.home_of(index), self.key_of(index));
+        let Some((home, guest)) = home.zip(self.guest(index)) else {
+            return;
+        };
+        let exits = guest.exits.as_deref_mut();
+        let flows = exits.map(|exits| exits.flows.present(now));
+        let flows = flows.filter(|flows| !flows.is_empty());
+        let flows = flows.map(|flows| SiteMessage::Flows(mobile, flows).encode());
+        let messages = [flows.unwrap_or_default(), message.encode()].concat();
+        self.send_site_messages(now, home, &messages);
     }
 
     /// The association with another gateway has begun anew: as a home it may know nothing of its guests here, and is

@@ -237,10 +237,14 @@ impl Host {
         if index != home {
             return;
         }
-        if to == home || self.peers[home].site.remains || trial.is_near(now) {
-            self.take_path(now, to, at);
-        } else {
-            self.serve_instead(now, to);
+        if to == home || self.peers[home].site.remains {
+            return self.take_path(now, to, at);
+        }
+        match trial.is_near(now) {
+            Some(true) => self.take_path(now, to, at),
+            Some(false) => self.serve_instead(now, to),
+            // Its answer was lost, and both are asked again.
+            None => {}
         }
     }
 

@@ -30,9 +30,16 @@ impl Host {
         } else {
             Parts::only(part)
         };
-        let Some(message) = whole.and_then(|whole| SiteMessage::decode(&whole)) else {
+        for message in SiteMessage::decode(&whole.unwrap_or_default()) {
+            self.peer_says(now, index, message);
+        }
+    }
+
+    fn peer_says(&mut self, now: Instant, index: usize, message: SiteMessage) {
+        // One before it may have removed the peer.
+        if self.peers.get(index).is_none() {
             return;
-        };
+        }
         match (self.role, &self.peers[index].site.member, message) {
             (Role::Mobile, _, SiteMessage::Attached(step)) => self.attached(now, index, &step),
             (Role::Mobile, _, SiteMessage::Behind(number, proof))
@@ -88,6 +95,7 @@ impl Host {
             | SiteMessage::Echo(mobile, _)
             | SiteMessage::Yield { mobile, .. }
             | SiteMessage::Yielded { mobile, .. }
+            | SiteMessage::Flows(mobile, _)
             | SiteMessage::Left(mobile, ..) => index_of(mobile),
             SiteMessage::Attach(..)
             | SiteMessage::Attached(_)
@@ -123,6 +131,7 @@ impl Host {
                 self.yielded(now, index, from, step, counts);
             }
             SiteMessage::Left(_, step, carried) => self.left(now, index, from, step, carried),
+            SiteMessage::Flows(_, flows) => self.flows_leave_at(now, index, from, flows),
             SiteMessage::Probe(mobile, bits) if self.home(index).is_some() => {
                 self.send_site_message(now, from, &SiteMessage::Echo(mobile, bits));
             }
@@ -204,10 +213,15 @@ impl Host {
     }
 
     pub(super) fn send_site_message(&mut self, now: Instant, to: usize, message: &SiteMessage) {
+        self.send_site_messages(now, to, &message.encode());
+    }
+
+    /// Sends one message, or several that come together or not at all.
+    pub(super) fn send_site_messages(&mut self, now: Instant, to: usize, messages: &[u8]) {
         let peer = &mut self.peers[to];
         let Some(at) = peer.endpoint else { return };
         peer.site.messages = peer.site.messages.wrapping_add(1);
-        for part in split(peer.site.messages, &message.encode()) {
+        for part in split(peer.site.messages, messages) {
             self.send_message(now, to, at, &part);
         }
     }
@@ -381,10 +395,15 @@ impl Host {
             && let Some(home) = self.home(index).filter(serves)
         {
             home.exchange(from).carried += packet.data_segments();
-            if !self.split(now, Origin::Hop, &packet) {
+            if let Some(packet) = self.leave_elsewhere(now, index, packet)
+                && !self.split(now, Origin::Hop, &packet)
+            {
                 self.outputs.push_back(Output::Packet(packet));
             }
             return self.finish_move(now, index);
+        }
+        if source.is_some_and(|index| self.leaves_here(now, index, from, &packet)) {
+            return self.outputs.push_back(Output::Packet(packet));
         }
         let is_taken = destination.is_some_and(|index| self.take_for(now, index, from, &packet));
         if is_taken {

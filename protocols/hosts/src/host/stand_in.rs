@@ -1,12 +1,10 @@
 //! A gateway that stands in for the home of its guests while that is silent.
 
-use std::net::IpAddr;
-
 use units::Instant;
 
 use super::Host;
+use crate::EventKind;
 use crate::site::{Guest, HomeStep, Service, SiteMessage};
-use crate::{EventKind, Output};
 
 impl Host {
     /// Notes a datagram to the home of a guest, which should answer.
@@ -18,7 +16,7 @@ impl Host {
 
     /// Asks a home for a sign of life, if that is due.
     pub(super) fn home_due(&mut self, now: Instant, home: usize) {
-        if !self.peers.homes.stands_in
+        if !self.peers.homes.stands_in()
             || self.peers.get(home).is_none_or(|_| !self.is_gateway(home))
         {
             return;
@@ -95,13 +93,9 @@ impl Host {
         let Some(guest) = self.guest(index).filter(may_be) else {
             return;
         };
-        let begins = guest.exits.is_none();
-        guest.exits.get_or_insert_default();
         let is_new = !std::mem::replace(&mut guest.service.is_served, true);
         guest.service.is_unknown |= is_new;
-        if begins {
-            self.report_exits(index, true);
-        }
+        self.begin_exits(index);
         if is_new {
             self.answer_guest(now, index);
         }
@@ -128,35 +122,6 @@ impl Host {
                 self.arrive_again(now, index);
             }
         }
-    }
-
-    /// Ends the flows of a guest that leave here, as it goes elsewhere.
-    pub(super) fn end_exits(&mut self, index: usize) {
-        if self
-            .guest(index)
-            .is_some_and(|guest| guest.exits.take().is_some())
-        {
-            self.report_exits(index, false);
-        }
-    }
-
-    /// The system is ready for packets with these inner addresses.
-    pub(super) fn exits_open(&mut self, prefixes: &[(IpAddr, u8)]) {
-        for prefix in prefixes {
-            let guest = self
-                .routes
-                .owner(prefix.0)
-                .and_then(|index| self.guest(index));
-            if let Some(exits) = guest.and_then(|guest| guest.exits.as_mut()) {
-                exits.open(&[*prefix]);
-            }
-        }
-    }
-
-    fn report_exits(&mut self, index: usize, begins: bool) {
-        let settings = &self.peers[index].settings;
-        let prefixes = settings.prefixes.clone();
-        self.outputs.push_back(Output::Exits { prefixes, begins });
     }
 
     /// The home of a guest knows a later attachment of it: it is elsewhere, or has to attach again.

@@ -74,11 +74,11 @@ impl Trial {
     }
 
     /// Returns true if the home, which answers now, is so near to the gateway that repairs from there take at
-    /// most a quarter longer.
-    pub(crate) fn is_near(&self, now: Instant) -> bool {
+    /// most a quarter longer; `None` if the gateway has not answered.
+    pub(crate) fn is_near(&self, now: Instant) -> Option<bool> {
         let home = now.since(self.asked.unwrap_or(now));
-        let hop = self.gateway.unwrap_or(home);
-        home.saturating_sub(hop) <= (hop / 4).max(NEAR)
+        let hop = self.gateway?;
+        Some(home.saturating_sub(hop) <= (hop / 4).max(NEAR))
     }
 }
 

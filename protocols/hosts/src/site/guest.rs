@@ -4,8 +4,8 @@ use association::Report;
 use session::PublicKey;
 use units::{Duration, Instant};
 
-use super::Exits;
 use super::exchange::{Exchange, Patience};
+use super::exits::Exits;
 use super::message::{Proof, Step, Yielded};
 
 /// Time for which packets from the home are waited for before this gateway ceases; the home waits for longer.
@@ -37,7 +37,7 @@ pub(crate) struct Guest {
     pub(crate) yielding: Option<Box<Yielding>>,
     /// Time of the latest datagram from it that was relayed to its home.
     pub(crate) relayed: Option<Instant>,
-    /// Its flows that leave here, if this gateway has stood in for its home since it came.
+    /// Its flows that leave here, if there are any or may be.
     pub(crate) exits: Option<Box<Exits>>,
     /// The answer to the latest request to cease that was met, or will be.
     pub(crate) ceased: Option<Box<Ceased>>,
@@ -110,6 +110,12 @@ impl Guest {
     /// Returns true if this gateway serves it or relays for it, whether it sends now or not.
     pub(crate) fn is_carried(&self) -> bool {
         self.service.is_here || self.relayed.is_some()
+    }
+
+    /// Returns true if flows leave here of a guest that is elsewhere: its home hears of them.
+    pub(crate) fn leaves_flows(&self) -> bool {
+        let exits = self.exits.as_deref();
+        self.left.is_some() && exits.is_some_and(|exits| !exits.flows.is_empty())
     }
 
     /// Ends what only this gateway knows of a guest, which has left or is out of reach.

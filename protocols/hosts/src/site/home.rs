@@ -8,6 +8,7 @@ use units::{Duration, Instant};
 use wire::packet::Packet;
 
 use super::exchange::{Exchange, Patience};
+use super::exits::Flows;
 use super::message::{Step, Yielded};
 
 /// Time for which packets wait for a former gateway: a round trip longer than that waits for them. Then they go on,
@@ -36,6 +37,8 @@ pub(crate) struct Home {
     pub(crate) answer: Option<Report>,
     /// Its packets between here and each gateway that has served it.
     exchanges: BTreeMap<usize, Exchange>,
+    /// Its flows that leave at other gateways.
+    pub(crate) flows: BTreeMap<usize, Flows>,
     /// Its move from another gateway, until that has ceased.
     pub(crate) moving: Option<Box<Moving>>,
 }
@@ -175,12 +178,14 @@ impl Home {
             moving.next.take_if(|next| next.to == Some(gateway));
         }
         self.place = self.place.filter(|place| *place != gateway);
-        self.exchanges.remove(&gateway);
+        self.count_anew(gateway);
     }
 
-    /// Counts anew what goes to a gateway and comes from it: the association with it has begun anew.
+    /// Counts anew what goes to a gateway and comes from it: the association with it has begun anew. It may know of no
+    /// flows that leave there any more.
     pub(crate) fn count_anew(&mut self, gateway: usize) {
         self.exchanges.remove(&gateway);
+        self.flows.remove(&gateway);
     }
 
     /// Returns the move from this gateway, if there is one.

@@ -3,6 +3,7 @@
 use association::Report;
 use serde::{Deserialize, Serialize};
 use session::{PROOF_BYTES, PublicKey};
+use wire::flow::FlowKey;
 
 use super::{Mark, Portion};
 
@@ -70,6 +71,9 @@ pub(crate) enum SiteMessage {
     Left(Key, Step, u64),
     /// To a mobile host: the sender has too little of the processor, and another gateway may be better.
     Overloaded,
+    /// To a mobile host's home, before it is told that the sender has ceased to serve the mobile host, and in the same
+    /// message: flows of that which leave at the sender.
+    Flows(Key, Vec<FlowKey>),
 }
 
 /// Numbers of segments that a gateway has sent to the home of a mobile host that it served.
@@ -102,11 +106,16 @@ impl SiteMessage {
         encode(self)
     }
 
-    /// Returns the message in `bytes`; `None` if there is none.
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        match postcard::take_from_bytes(bytes) {
-            Ok((message, [])) => Some(message),
-            _ => None,
+    /// Returns the messages in `bytes`, in their order; none if there is anything else.
+    pub(crate) fn decode(mut bytes: &[u8]) -> Vec<Self> {
+        let mut messages = Vec::new();
+        while !bytes.is_empty() {
+            let Ok((message, rest)) = postcard::take_from_bytes(bytes) else {
+                return Vec::new();
+            };
+            messages.push(message);
+            bytes = rest;
         }
+        messages
     }
 }

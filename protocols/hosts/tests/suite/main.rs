@@ -9,6 +9,7 @@ mod comparison;
 mod conformance;
 mod detour;
 mod directory;
+mod exits;
 mod faults;
 mod handoff;
 mod held_senders;

@@ -329,10 +329,10 @@ fn a_full_queue_moves_without_a_loss() {
         let setting = Setting {
             wire: Duration::from_micros(micros),
             window: 250,
-            segments,
             ..Setting::default()
         };
         let mut site = Roaming::new(setting);
+        site.segments = segments;
         site.run(SECOND * 3, false);
         for to in [3, HOME, 2, 3, HOME, 2, HOME] {
             site.flows[0].stall = Duration::ZERO;

@@ -12,10 +12,10 @@ use crate::support::{MOBILE, WALL};
 const SECOND: Duration = Duration::from_secs(1);
 /// Gateways that relay for a home which is so near, and that serve if it is so far.
 const NEAR: Duration = Duration::from_millis(1);
-const FAR: Duration = Duration::from_millis(20);
+pub(crate) const FAR: Duration = Duration::from_millis(20);
 
 /// Returns a site in this setting, whose gateways stand in for the home.
-fn begun_with(setting: Setting) -> Roaming {
+pub(crate) fn begun_with(setting: Setting) -> Roaming {
     let mut site = Roaming::new(Setting {
         is_told: true,
         ..setting
@@ -39,13 +39,13 @@ fn begun(wire: Duration, at: usize) -> Roaming {
 }
 
 /// Cuts a gateway off from all others, and from the mobile host.
-fn cut_off(site: &mut Roaming, gateway: usize) {
+pub(crate) fn cut_off(site: &mut Roaming, gateway: usize) {
     let others = (0..NAMES.len()).filter(|other| *other != gateway);
     site.network.cut = others.map(|other| [gateway, other]).collect();
 }
 
 /// Begins a download over a connection with this number.
-fn download(site: &mut Roaming, number: u16) {
+pub(crate) fn download(site: &mut Roaming, number: u16) {
     let config = Config {
         timestamps: true,
         window_scaling: true,
@@ -56,7 +56,7 @@ fn download(site: &mut Roaming, number: u16) {
 }
 
 /// Checks that the download has been going on for a second, and goes on.
-fn goes_on(site: &mut Roaming) {
+pub(crate) fn goes_on(site: &mut Roaming) {
     site.run(SECOND, true);
     site.take_stall();
     site.run(SECOND, true);
@@ -303,13 +303,21 @@ fn a_connection_stays_where_it_began_when_the_home_is_back() {
         goes_on(&mut site);
         let by = (2..NAMES.len()).find(|by| site.exits[*by]).expect("one");
         assert_eq!(site.place_at(HOME), Some(SiteStatus::At(NAMES[by].into())));
-        // New ones leave at the home again.
-        download(&mut site, 2);
-        goes_on(&mut site);
+        // Wherever the mobile host goes then: the home knows of it.
         site.move_to(HOME);
         site.run(SECOND, true);
         goes_on(&mut site);
-        assert_eq!(site.exits, [false; NAMES.len()]);
+        assert_eq!(site.exit(), Some(by));
+        // New ones leave at the home again.
+        download(&mut site, 2);
+        goes_on(&mut site);
+        assert_eq!(site.exit(), Some(HOME));
+        site.move_to(by);
+        site.run(SECOND, true);
+        goes_on(&mut site);
+        download(&mut site, 3);
+        goes_on(&mut site);
+        assert_eq!(site.exit(), Some(HOME));
     }
 }
 

@@ -1,0 +1,163 @@
+//! Flows of a mobile host that leave at a gateway which is not its home. They stay there wherever the mobile host goes,
+//! as other hosts know them by that gateway's address.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use units::{Duration, Instant};
+use wire::flow::FlowKey;
+use wire::ip::{Protocol, Transport};
+use wire::packet::Packet;
+
+use crate::route::Routes;
+
+/// Most flows of a mobile host at one gateway: they fit into a message.
+const FLOWS_MOST: usize = 512;
+/// Time without a packet after which a flow has ended: that of a connection (RFC 5382, section 5), of one that an end
+/// has closed (there), and of all others (RFC 4787, section 4.3).
+const IDLE_TCP: Duration = Duration::from_secs(7_440);
+const IDLE_CLOSED: Duration = Duration::from_secs(240);
+const IDLE: Duration = Duration::from_secs(300);
+
+/// Flows that leave at a gateway.
+#[derive(Debug, Default)]
+pub(crate) struct Flows(BTreeMap<FlowKey, Flow>);
+
+#[derive(Debug)]
+struct Flow {
+    /// Time when it has ended, if nothing more comes.
+    ends: Instant,
+    /// True if it is a connection that an end has closed.
+    is_closed: bool,
+}
+
+impl Flow {
+    /// Returns a flow with a packet now.
+    fn new(now: Instant, key: &FlowKey, is_closed: bool) -> Self {
+        let idle = match key.protocol {
+            Protocol::TCP if is_closed => IDLE_CLOSED,
+            Protocol::TCP => IDLE_TCP,
+            _ => IDLE,
+        };
+        Self {
+            ends: now + idle,
+            is_closed,
+        }
+    }
+}
+
+impl Flows {
+    /// Returns these flows, as far as there is room for them.
+    pub(crate) fn of(now: Instant, flows: impl IntoIterator<Item = FlowKey>) -> Self {
+        let flows = flows.into_iter().take(FLOWS_MOST);
+        let begun = flows.map(|key| (key, Flow::new(now, &key, false)));
+        Self(begun.collect())
+    }
+
+    /// Notes a packet; returns true if it is of one of these flows.
+    pub(crate) fn note(&mut self, now: Instant, packet: &Packet) -> bool {
+        let Some(ip) = packet.ip().filter(|_| !self.0.is_empty()) else {
+            return false;
+        };
+        let key = FlowKey::of(&ip);
+        let Some(flow) = self.0.get_mut(&key).filter(|flow| now < flow.ends) else {
+            return false;
+        };
+        let is_closed = match ip.transport() {
+            Transport::Tcp(tcp) if tcp.asks_for_connection() => false,
+            Transport::Tcp(tcp) => flow.is_closed || tcp.closes(),
+            _ => false,
+        };
+        *flow = Flow::new(now, &key, is_closed);
+        true
+    }
+
+    /// Adds the flow of a packet. The one that would end first makes room, if there are too many.
+    fn begin(&mut self, now: Instant, key: FlowKey) {
+        if self.0.len() >= FLOWS_MOST {
+            let first = self.0.iter().min_by_key(|(_, flow)| flow.ends);
+            if let Some(key) = first.map(|(key, _)| *key) {
+                self.0.remove(&key);
+            }
+        }
+        self.0.insert(key, Flow::new(now, &key, false));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the flows that have not ended.
+    pub(crate) fn present(&mut self, now: Instant) -> Vec<FlowKey> {
+        self.0.retain(|_, flow| now < flow.ends);
+        self.0.keys().copied().collect()
+    }
+}
+
+/// Flows of a guest that leave here.
+#[derive(Debug, Default)]
+pub(crate) struct Exits {
+    /// Inner addresses for which the system of this gateway is ready.
+    open: Routes,
+    pub(crate) flows: Flows,
+}
+
+impl Exits {
+    /// Notes that the system is ready for these inner addresses, each with a prefix length in bits.
+    pub(crate) fn open(&mut self, prefixes: &[(IpAddr, u8)]) {
+        for (network, length) in prefixes {
+            self.open.add(*network, *length, 0);
+        }
+    }
+
+    /// Returns true if a packet leaves here: its flow does, or begins with this packet and `may_begin` here. A
+    /// connection that began elsewhere must not: its other end would reset it, as it would come from another address.
+    pub(crate) fn lead(&mut self, now: Instant, packet: &Packet, may_begin: bool) -> bool {
+        let Some(ip) = packet.ip() else { return false };
+        if self.open.owner(ip.source()).is_none() {
+            return false;
+        }
+        if self.flows.note(now, packet) {
+            return true;
+        }
+        let begins = match ip.transport() {
+            Transport::Tcp(tcp) => tcp.asks_for_connection(),
+            _ => FlowKey::of(&ip).protocol != Protocol::TCP,
+        };
+        let leads = may_begin && begins;
+        if leads {
+            self.flows.begin(now, FlowKey::of(&ip));
+        }
+        leads
+    }
+}
+
+/// Returns true if a packet begins a connection to the Internet, which any gateway has. A network of the home's may be
+/// another one elsewhere; and of a flow that is no connection nobody can tell whether it has begun at the home.
+pub(crate) fn begins_connection_to_internet(packet: &Packet) -> bool {
+    let Some(ip) = packet.ip() else { return false };
+    let Transport::Tcp(tcp) = ip.transport() else {
+        return false;
+    };
+    tcp.asks_for_connection() && is_of_internet(ip.destination())
+}
+
+/// Returns true unless an address has a meaning in a local network only (RFC 1918, 3927, 6598, 4193 and 4291).
+fn is_of_internet(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let [first, second, ..] = address.octets();
+            let is_shared = first == 100 && second & 0xc0 == 64;
+            let is_local = address.is_private() || address.is_link_local() || is_shared;
+            !is_local && !address.is_loopback() && first != 0 && first < 224
+        }
+        IpAddr::V6(address) => {
+            let is_local = address.is_unique_local() || address.is_unicast_link_local();
+            !is_local && !address.is_loopback() && !address.is_multicast()
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "exits_tests.rs"]
+mod tests;
