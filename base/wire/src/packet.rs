@@ -1,6 +1,7 @@
 //! Packets inside this host: bytes whose headers are checked once, and the permitted changes to them.
 
 mod buffer;
+mod marker;
 
 use std::ops::Deref;
 
@@ -151,12 +152,12 @@ impl Packet {
     }
 
     /// Returns the number of segments with data that the packet stands for: 1 for a packet that stands only for itself,
-    /// and 0 for a TCP segment without data.
+    /// and 0 for a TCP segment without data and for a [marker](Self::marker).
     pub fn data_segments(&self) -> u64 {
         let Some(ip) = self.ip() else { return 1 };
         let headers = match ip.transport() {
             Transport::Tcp(tcp) => ip.header_length() + tcp.header_length(),
-            _ if self.segment_size == 0 => return 1,
+            _ if self.segment_size == 0 => return u64::from(!self.is_marker()),
             _ => ip.header_length() + udp::HEADER_LENGTH,
         };
         let data = ip.bytes().len().saturating_sub(headers);

@@ -399,16 +399,12 @@ impl Machine for Arq {
                     Class::Held => self.stats.sent.bytes_held += bytes,
                     Class::Brief => self.stats.sent.bytes_brief += bytes,
                 }
-                self.stats.sent.packets_dropped +=
-                    self.outbox.enqueue(now, packet, key, class.into());
-                self.pace.due.tidy.get_or_insert(now + TIDY);
+                self.enqueue(now, packet, key, class.into());
             }
             Input::Guest(key) => self.outbox.make_guest(&key),
             Input::Plain { packet, key, ahead } => {
                 self.stats.sent.bytes_brief += packet.len() as u64;
-                self.stats.sent.packets_dropped +=
-                    self.outbox.enqueue(now, packet, key, Lane::Plain { ahead });
-                self.pace.due.tidy.get_or_insert(now + TIDY);
+                self.enqueue(now, packet, key, Lane::Plain { ahead });
             }
             Input::Transport(buffer) => self.transport(now, buffer),
             Input::Frame {

@@ -78,8 +78,8 @@ impl HeldData {
             self.datagrams.extend(datagram(packet));
             return false;
         };
-        if tcp.flags().contains(TcpFlags::SYN) {
-            // Another connection with the same ports.
+        if tcp.flags().contains(TcpFlags::SYN) || self.said.is_none() {
+            // A connection, or another one with the same ports.
             self.ranges = RangeSet::default();
             self.latest = BEYOND | u64::from(tcp.sequence_number().0);
         }

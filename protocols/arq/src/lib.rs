@@ -87,6 +87,9 @@ pub struct Config {
     /// Most packets of usual length released per second in the long run; a longer one counts more. Further ones wait
     /// here, and what is beyond the limit on memory is refused, so that the other end keeps it.
     pub packets: Option<u32>,
+    /// True if data cross again that still wait to be delivered, when their sender repeats them: the layer above counts
+    /// at the other end what it has handed in here.
+    pub carries_repetitions: bool,
     /// Search for the length of frames; without it frames have [`Config::frame`] bytes.
     pub path: Option<PathSearch>,
 }
@@ -109,6 +112,7 @@ impl Config {
             lease: None,
             queue: Bytes::mebi(16),
             packets: None,
+            carries_repetitions: false,
             path: None,
         }
     }

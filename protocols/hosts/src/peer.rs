@@ -257,7 +257,11 @@ impl Bearer {
             at_gateway: self.role == Role::Gateway,
             cache: self.snoop_cache,
         };
+        let is_between_gateways =
+            self.role == Role::Gateway && settings.membership.site == SitePart::Gateway;
         let config = arq::Config {
+            // Both count what crosses, to know when all has come.
+            carries_repetitions: is_between_gateways,
             memory: caps.memory,
             lease: self.lease,
             queue: caps.queue,
@@ -275,7 +279,7 @@ impl Bearer {
         if self.is_shared {
             association = association.on_shared_air();
         }
-        if self.role == Role::Gateway && settings.membership.site == SitePart::Gateway {
+        if is_between_gateways {
             // The queue at the hop of the mobile host has limits.
             association.excuse_queues(Instant::ZERO, Instant::ZERO + Duration::MAX);
         }

@@ -33,7 +33,7 @@ pub(crate) use drain::{Drain, is_avoided};
 pub(crate) use exchange::{Exchange, Late};
 pub(crate) use exits::{Flows, begins_connection_to_internet};
 pub(crate) use guest::{Ceased, Guest, Left, Service};
-pub(crate) use home::{Departure, Home, Request, Stage};
+pub(crate) use home::{Course, Departure, Home, Request, Stage};
 pub(crate) use message::{
     Key, Proof, SiteMessage, Step, Yielded, proven_attachment, proven_number,
 };

@@ -6,16 +6,23 @@ use wire::packet::{Checksum, Packet, PacketBuffer};
 
 /// Bytes of payload in a bulk packet.
 pub const PAYLOAD: usize = 1_428;
+/// Bytes of the transport header, with what a datagram has in place of the rest of a segment's.
+const HEADER: usize = 32;
+/// Protocol numbers.
+const TCP: u8 = 6;
+const UDP: u8 = 17;
 /// Bytes of a flow after which its content repeats.
 const PERIOD: usize = 7 * 256;
 
-/// A source of TCP packets at one end.
+/// A source of TCP packets, or of datagrams, at one end.
 pub struct Traffic {
     /// Destination port, by which the flow is told from others.
     pub port: u16,
     /// The end that sends.
     pub from: usize,
     ipv6: bool,
+    /// True if it sends datagrams of UDP.
+    pub(crate) is_call: bool,
     sequence: u32,
     sent: u64,
 }
@@ -27,6 +34,7 @@ impl Traffic {
             port,
             from: 1,
             ipv6: false,
+            is_call: false,
             sequence: 0,
             sent: 0,
         }
@@ -60,10 +68,17 @@ impl Traffic {
         };
         bytes.extend([0x00, 80]);
         bytes.extend(self.port.to_be_bytes());
-        bytes.extend(self.sequence.to_be_bytes());
-        bytes.extend([0, 0, 0, 1, 0x80, 0x10, 1, 0, 0, 0, 0, 0, 1, 1, 8, 10]);
-        bytes.extend((self.sent as u32 / 20).to_be_bytes());
-        bytes.extend([0, 0, 0, 7]);
+        if self.is_call {
+            bytes.extend(((HEADER + payload) as u16).to_be_bytes());
+            bytes.extend([0; 2]);
+            bytes.extend(self.sequence.to_be_bytes());
+            bytes.extend([0; HEADER - 12]);
+        } else {
+            bytes.extend(self.sequence.to_be_bytes());
+            bytes.extend([0, 0, 0, 1, 0x80, 0x10, 1, 0, 0, 0, 0, 0, 1, 1, 8, 10]);
+            bytes.extend((self.sent as u32 / 20).to_be_bytes());
+            bytes.extend([0, 0, 0, 7]);
+        }
         bytes.extend(content(self.sequence, payload));
         self.sequence = self.sequence.wrapping_add(payload as u32);
         self.sent += 1;
@@ -72,9 +87,13 @@ impl Traffic {
         packet
     }
 
+    fn protocol(&self) -> u8 {
+        if self.is_call { UDP } else { TCP }
+    }
+
     fn ipv4_header(&self, payload: usize) -> Vec<u8> {
-        let mut bytes = vec![0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 6, 0, 0];
-        bytes[2..4].copy_from_slice(&((52 + payload) as u16).to_be_bytes());
+        let mut bytes = vec![0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, self.protocol(), 0, 0];
+        bytes[2..4].copy_from_slice(&((20 + HEADER + payload) as u16).to_be_bytes());
         bytes[4..6].copy_from_slice(&(self.sent as u16).to_be_bytes());
         let ends = [[10, 9, 0, 2], [192, 0, 2, 1]];
         bytes.extend(ends[self.from]);
@@ -83,8 +102,8 @@ impl Traffic {
     }
 
     fn ipv6_header(&self, payload: usize) -> Vec<u8> {
-        let mut bytes = vec![0x60, 0, 0, 0, 0, 0, 6, 64];
-        bytes[4..6].copy_from_slice(&((32 + payload) as u16).to_be_bytes());
+        let mut bytes = vec![0x60, 0, 0, 0, 0, 0, self.protocol(), 64];
+        bytes[4..6].copy_from_slice(&((HEADER + payload) as u16).to_be_bytes());
         let ends = ["fd09::2", "2001:db8::1"];
         let ends = ends.map(|text| text.parse::<std::net::Ipv6Addr>().expect("an address"));
         bytes.extend(ends[self.from].octets());
@@ -126,9 +145,11 @@ impl Received {
 
     /// Notes a packet; flows start at sequence number 0.
     pub fn note(&mut self, packet: &Packet) {
-        let tcp = tcp_of(packet);
-        let sequence = u32::from_be_bytes([tcp[4], tcp[5], tcp[6], tcp[7]]);
-        let payload = &tcp[32..];
+        let segment = transport_of(packet);
+        let at = if protocol_of(packet) == UDP { 8 } else { 4 };
+        let sequence = std::array::from_fn(|index| segment[at + index]);
+        let sequence = u32::from_be_bytes(sequence);
+        let payload = &segment[HEADER..];
         let end = sequence.wrapping_add(payload.len() as u32);
         self.in_order &= self.next == sequence;
         self.in_order &= payload == content(sequence, payload.len());
@@ -142,13 +163,17 @@ impl Received {
     }
 }
 
-fn tcp_of(packet: &Packet) -> &[u8] {
+fn transport_of(packet: &Packet) -> &[u8] {
     let header = if packet[0] >> 4 == 4 { 20 } else { 40 };
     &packet[header..]
 }
 
+fn protocol_of(packet: &Packet) -> u8 {
+    packet[if packet[0] >> 4 == 4 { 9 } else { 6 }]
+}
+
 /// The destination port of a packet made here.
 pub fn port_of(packet: &Packet) -> u16 {
-    let tcp = tcp_of(packet);
-    u16::from_be_bytes([tcp[2], tcp[3]])
+    let segment = transport_of(packet);
+    u16::from_be_bytes([segment[2], segment[3]])
 }

@@ -29,7 +29,14 @@ impl Arq {
         }
         self.stats.sent.bytes_brief += buffer.len() as u64;
         let (key, packet) = (Lane::Transport.common(), Packet::opaque(buffer));
-        self.stats.sent.packets_dropped += self.outbox.enqueue(now, packet, key, Lane::Transport);
+        self.enqueue(now, packet, key, Lane::Transport);
+    }
+
+    /// Adds a packet to the queue of its flow, unless it only repeats what is held already.
+    pub(super) fn enqueue(&mut self, now: Instant, packet: Packet, key: FlowKey, lane: Lane) {
+        if self.config.carries_repetitions || !self.outbox.has(&key, &packet) {
+            self.stats.sent.packets_dropped += self.outbox.enqueue(now, packet, key, lane);
+        }
         self.pace.due.tidy.get_or_insert(now + TIDY);
     }
 }

@@ -9,6 +9,14 @@ use crate::flow::{Admission, COMMON_FLOW, Flow, Lane};
 use crate::limits::PACKET;
 
 impl Outbox {
+    /// Returns true if a packet only repeats data that still wait to be delivered, and counts it then.
+    pub(crate) fn has(&mut self, key: &FlowKey, packet: &Packet) -> bool {
+        let known = self.table.find(key).and_then(|slot| self.table.get(slot));
+        let has = known.is_some_and(|flow| flow.has(packet));
+        self.counts.held_already += u64::from(has);
+        has
+    }
+
     /// Adds a packet to the queue of its flow; returns the number of packets dropped because that queue was full.
     pub(crate) fn enqueue(
         &mut self,
@@ -17,11 +25,6 @@ impl Outbox {
         key: FlowKey,
         lane: Lane,
     ) -> u64 {
-        let known = self.table.find(&key).and_then(|slot| self.table.get(slot));
-        if known.is_some_and(|flow| flow.has(&packet)) {
-            self.counts.held_already += 1;
-            return 0;
-        }
         while !self.has_room_for(&packet) {
             self.counts.capped += 1;
             if !self.push_out(&key) {

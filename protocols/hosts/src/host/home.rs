@@ -8,7 +8,8 @@ use wire::packet::Packet;
 use super::Host;
 use crate::EventKind;
 use crate::site::{
-    Departure, Home, Member, Request, SiteMessage, Stage, Step, Yielded, proven_number,
+    Course, Departure, Home, Late, Member, Request, SiteMessage, Stage, Step, Yielded,
+    proven_number,
 };
 
 /// Pause, beyond a round trip, before a former gateway is asked again to cease.
@@ -112,6 +113,66 @@ impl Host {
             home.exchange(to).sent += packet.data_segments();
         }
         self.hand_in(now, to.unwrap_or(index), packet);
+    }
+
+    /// Keeps a packet for a mobile host that moves, or passes it on already.
+    pub(super) fn hold(&mut self, now: Instant, index: usize, packet: Packet) {
+        let moving = self.home(index).and_then(|home| home.moving.as_deref_mut());
+        let Some(moving) = moving else { return };
+        match moving.course(packet) {
+            Course::GoesOn(packet) => self.go_on(now, index, packet),
+            Course::Waits(packet, marker) => {
+                let (from, held) = (moving.from, moving.hold(packet, false));
+                self.counts.packets_unroutable += u64::from(!held);
+                if let Some(marker) = marker {
+                    self.hand_in(now, from, marker);
+                }
+            }
+        }
+    }
+
+    /// A marker has come from a gateway: back from the former one of a mobile host that belongs here; or from the home
+    /// of one that is not here any more, to which it goes back.
+    pub(super) fn marker_came(
+        &mut self,
+        now: Instant,
+        index: Option<usize>,
+        from: usize,
+        marker: Packet,
+    ) {
+        let Some(index) = index else { return };
+        if let Some(home) = self.home(index) {
+            let moving = home.move_from(from);
+            let passed = moving.map(|moving| moving.passed(&marker));
+            for packet in passed.unwrap_or_default() {
+                self.go_on(now, index, packet);
+            }
+        } else if self.home_of(index) == Some(from)
+            && self
+                .guest(index)
+                .is_some_and(|guest| !guest.service.is_here)
+        {
+            self.hand_in(now, from, marker);
+        }
+    }
+
+    /// Counts a packet of a mobile host, or to one, that has come from its former gateway too late, as that counts it;
+    /// returns true if it was waited for no more.
+    pub(super) fn count_late(
+        &mut self,
+        source: Option<usize>,
+        destination: Option<usize>,
+        from: usize,
+        packet: &Packet,
+    ) -> bool {
+        let segments = packet.data_segments();
+        if let Some(home) = source.and_then(|index| self.home(index)) {
+            home.exchange(from).count_late(Late::Carried, segments)
+        } else if let Some(home) = destination.and_then(|index| self.home(index)) {
+            home.exchange(from).count_late(Late::Returned, segments)
+        } else {
+            false
+        }
     }
 
     /// Returns the time until which what a former gateway still has is waited for: none, if that is gone, or has been

@@ -11,8 +11,8 @@ use super::Host;
 use super::members::stays_at_home;
 use crate::peer::Peer;
 use crate::site::{
-    Guest, Home, Key, Late, Member, Parts, Proof, SiteMessage, Step, proven_attachment,
-    proven_number, split,
+    Guest, Home, Key, Member, Parts, Proof, SiteMessage, Step, proven_attachment, proven_number,
+    split,
 };
 use crate::{EventKind, Output, Role, SitePart, SiteStatus};
 
@@ -355,10 +355,8 @@ impl Host {
         let home = self.home_of(index);
         let place = match &mut self.peers[index].site.member {
             Member::Home(home) => {
-                if let Some(moving) = &mut home.moving {
-                    let held = moving.hold(packet, false);
-                    self.counts.packets_unroutable += u64::from(!held);
-                    return;
+                if home.moving.is_some() {
+                    return self.hold(now, index, packet);
                 }
                 if let Some(place) = home.place {
                     home.exchange(place).sent += packet.data_segments();
@@ -390,6 +388,9 @@ impl Host {
         let Some(ip) = packet.ip() else { return };
         let owner = |address| self.routes.owner(address);
         let [source, destination] = [ip.source(), ip.destination()].map(owner);
+        if packet.is_marker() {
+            return self.marker_came(now, destination, from, packet);
+        }
         let serves = |home: &&mut Home| home.is_served_by(from);
         if let Some(index) = source
             && let Some(home) = self.home(index).filter(serves)
@@ -415,25 +416,6 @@ impl Host {
             // The site's routes may lead to a gateway that has ceased to serve it.
             Some(index) => self.send_to_member(now, index, packet),
             None => self.counts.packets_unroutable += 1,
-        }
-    }
-
-    /// Counts a packet of a mobile host, or to one, that has come from its former gateway too late, as that counts it;
-    /// returns true if it was waited for no more.
-    fn count_late(
-        &mut self,
-        source: Option<usize>,
-        destination: Option<usize>,
-        from: usize,
-        packet: &Packet,
-    ) -> bool {
-        let segments = packet.data_segments();
-        if let Some(home) = source.and_then(|index| self.home(index)) {
-            home.exchange(from).count_late(Late::Carried, segments)
-        } else if let Some(home) = destination.and_then(|index| self.home(index)) {
-            home.exchange(from).count_late(Late::Returned, segments)
-        } else {
-            false
         }
     }
 

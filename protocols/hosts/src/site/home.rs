@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use association::Report;
 use planted::Bug;
 use units::{Duration, Instant};
+use wire::flow::FlowKey;
 use wire::packet::Packet;
 
 use super::exchange::{Exchange, Patience};
@@ -20,6 +21,8 @@ const PATIENCE: Patience = Patience {
 };
 /// Most bytes of packets that wait.
 const HELD_MOST: usize = 4 << 20;
+/// Most flows of datagrams that are told apart.
+const FLOWS_MOST: usize = 64;
 /// Time in which a gateway that returns packets says that the mobile host has left it: that repeats it after 100 ms.
 /// Others come by routes of the site, and were on their way when the mobile host came there.
 const UNSAID: Duration = Duration::from_millis(150);
@@ -100,6 +103,16 @@ struct Held {
     returned: VecDeque<Packet>,
     fresh: VecDeque<Packet>,
     bytes: usize,
+    /// Flows of datagrams, and whether all of each has come from the former gateway.
+    flows: BTreeMap<FlowKey, bool>,
+}
+
+/// What becomes of a packet to a mobile host that moves.
+pub(crate) enum Course {
+    /// It waits, and this marker follows what the former gateway has of its flow.
+    Waits(Packet, Option<Packet>),
+    /// It goes on to the next gateway, as all of its flow has come.
+    GoesOn(Packet),
 }
 
 impl Home {
@@ -259,6 +272,39 @@ impl Moving {
         fits
     }
 
+    /// Decides what becomes of a new packet. A call need not wait until the queue of a download has come from the
+    /// former gateway: that returns a marker behind what it has of the call.
+    pub(crate) fn course(&mut self, packet: Packet) -> Course {
+        let has_next = matches!(self.stage, Stage::Asked | Stage::Served);
+        let marker = packet.marker().filter(|_| has_next);
+        let flow = marker.as_ref().and_then(flow_of);
+        let flows = &mut self.held.flows;
+        match flow.map(|flow| (flow, flows.get(&flow))) {
+            Some((_, Some(true))) => Course::GoesOn(packet),
+            Some((flow, None)) if flows.len() < FLOWS_MOST => {
+                flows.insert(flow, false);
+                Course::Waits(packet, marker)
+            }
+            _ => Course::Waits(packet, None),
+        }
+    }
+
+    /// Notes that a marker has come back; returns the packets of its flow that have waited for that.
+    pub(crate) fn passed(&mut self, marker: &Packet) -> Vec<Packet> {
+        let flow = flow_of(marker);
+        let held = &mut self.held;
+        let state = flow.and_then(|flow| held.flows.get_mut(&flow));
+        let Some(has_passed) = state.filter(|has_passed| !**has_passed) else {
+            return Vec::new();
+        };
+        *has_passed = true;
+        let fresh = std::mem::take(&mut held.fresh).into_iter();
+        let (its, others): (Vec<_>, Vec<_>) = fresh.partition(|packet| flow_of(packet) == flow);
+        held.fresh = VecDeque::from(others);
+        held.bytes -= its.iter().map(|packet| packet.len()).sum::<usize>();
+        its
+    }
+
     /// Notes the next gateway, or `None` for this one, by this attachment, and the time until which the former one is
     /// waited for; returns the packets that this one has returned.
     pub(crate) fn set_next(
@@ -272,6 +318,8 @@ impl Moving {
         }
         (self.to, self.due, self.stage) = (to, due, Stage::Asked);
         self.left.take_if(|left| left.step.number != step.number);
+        // What has come meanwhile has waited, whether its flow had passed or not.
+        self.held.flows.clear();
         let returned = std::mem::take(&mut self.held.returned);
         self.held.bytes -= returned.iter().map(|packet| packet.len()).sum::<usize>();
         returned
@@ -309,4 +357,8 @@ impl Moving {
         } = self.held;
         (self.next, returned.into_iter().chain(fresh))
     }
+}
+
+fn flow_of(packet: &Packet) -> Option<FlowKey> {
+    packet.ip().map(|ip| FlowKey::of(&ip))
 }

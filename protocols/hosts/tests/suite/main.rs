@@ -3,6 +3,7 @@
 mod abuse;
 mod announced;
 mod budgets;
+mod call;
 mod causes;
 mod changes;
 mod comparison;
