@@ -158,14 +158,19 @@ impl Host {
                     self.mobile.comparisons.echoed(now, is_other, bits, queued);
                 }
             }
-            // Nobody shall come to a gateway that is about to end.
-            (Role::Gateway, MeasureMessage::Probe(bits))
-                if self.agenda.requests.drain.due().is_none() =>
-            {
+            (Role::Gateway, MeasureMessage::Probe(bits)) if self.may_be_compared(now, index) => {
                 self.pass_on_probe(now, index, from, bits);
             }
             (Role::Mobile | Role::Gateway, _) => {}
         }
+    }
+
+    /// Returns true if this gateway lets a mobile host measure the way through it. Nobody shall come to one that is
+    /// about to end, or that has too little of the processor already.
+    fn may_be_compared(&self, now: Instant, index: usize) -> bool {
+        let requests = &self.agenda.requests;
+        let is_full = requests.overload.is_present(now) && !self.is_served_here(now, index);
+        requests.drain.due().is_none() && !is_full
     }
 
     /// Returns a probe of a mobile host that belongs here, or asks its home to.

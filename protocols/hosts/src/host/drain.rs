@@ -58,7 +58,7 @@ impl Host {
     }
 
     /// Returns true if this gateway serves a mobile host, and has keys with it.
-    fn is_served_here(&self, now: Instant, index: usize) -> bool {
+    pub(super) fn is_served_here(&self, now: Instant, index: usize) -> bool {
         let peer = self.peers.get(index);
         peer.is_some_and(|peer| peer.presence.keys_age(now).is_some())
             && self

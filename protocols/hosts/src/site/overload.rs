@@ -9,6 +9,9 @@ const PAUSE: Duration = Duration::from_secs(20);
 /// One of so many is asked at a time. All of them would take the load to another gateway, and come back with it.
 const PARTS: usize = 4;
 
+/// Time for which a gateway that was overloaded still is: its driver says so more often.
+const LASTS: Duration = Duration::from_secs(10);
+
 /// What a gateway asks of its mobile hosts.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
@@ -21,15 +24,22 @@ pub(crate) struct Requests {
 /// State of a gateway that may have too little of the processor.
 #[derive(Debug, Default)]
 pub(crate) struct Overload {
-    /// Time of the latest requests.
+    /// Time when it had too little, and of the latest requests.
+    had: Option<Instant>,
     asked: Option<Instant>,
     /// Number of times that some were asked.
     rounds: usize,
 }
 
 impl Overload {
-    /// Returns the mobile hosts to ask now, of those that are `served`.
+    /// Returns true if there is too little.
+    pub(crate) fn is_present(&self, now: Instant) -> bool {
+        self.had.is_some_and(|had| now.since(had) < LASTS)
+    }
+
+    /// Notes that there is too little; returns the mobile hosts to ask now, of those that are `served`.
     pub(crate) fn asks(&mut self, now: Instant, served: impl FnOnce() -> Vec<usize>) -> Vec<usize> {
+        self.had = Some(now);
         if self.asked.is_some_and(|asked| now.since(asked) < PAUSE) {
             return Vec::new();
         }

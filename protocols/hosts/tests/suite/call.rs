@@ -52,8 +52,8 @@ fn longest_gap(site: &mut Roaming, seed: u64, moves: usize) -> Duration {
     longest
 }
 
-/// A move takes a round trip of the hop and one between gateways, and the queue of a download that follows takes longer:
-/// a call does not wait for that.
+/// A move takes a round trip of the hop and one between gateways. The queue of a download that follows takes longer,
+/// and a call does not wait for that.
 #[test]
 fn the_queue_of_a_download_that_follows_delays_no_call() {
     for seed in 0..4 {

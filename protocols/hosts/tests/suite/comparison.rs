@@ -126,6 +126,23 @@ fn an_overloaded_gateway_is_left_soon() {
     }
 }
 
+/// Whoever came would make it worse, and leave again.
+#[test]
+fn nobody_comes_to_an_overloaded_gateway() {
+    for setting in [Setting::default(), told()] {
+        let mut site = site(setting, [(60, 0), (0, 0), (90, 0)]);
+        call(&mut site);
+        for _ in 0..60 * 5 {
+            site.input(2, Input::Overloaded);
+            site.run(SECOND, false);
+        }
+        assert_eq!(site.serving(), "home", "{:?}", site.events);
+        site.run(MINUTE * 5, false);
+        assert_eq!(site.serving(), "second", "{:?}", site.events);
+        is_whole(&mut site);
+    }
+}
+
 /// One that says so without being late is not left, nor is one that the user has chosen.
 #[test]
 fn a_gateway_is_not_left_only_because_it_says_that_it_is_overloaded() {
