@@ -322,11 +322,18 @@ impl Site {
         output.map_err(|error| Failure::Found(format!("cannot run lasthop: {error}")))
     }
 
+    /// Returns the files in which the daemons log.
+    pub fn log_files(&self) -> impl Iterator<Item = PathBuf> {
+        let names = GATEWAYS.into_iter().chain([MOBILE]);
+        names.map(|name| self.folder.join(format!("{name}.log")))
+    }
+
     /// Returns what the daemons have logged.
     pub fn logs(&self) -> String {
         let mut logs = String::new();
-        for name in GATEWAYS.into_iter().chain([MOBILE]) {
-            let log = fs::read_to_string(self.folder.join(format!("{name}.log")));
+        for file in self.log_files() {
+            let name = file.file_stem().unwrap_or_default().display();
+            let log = fs::read_to_string(&file);
             // Writing to a string cannot fail.
             let _ = writeln!(logs, "{name}:\n{}", log.unwrap_or_default());
         }

@@ -38,6 +38,8 @@ const QUIET_MS: u64 = 3_000;
 /// Bytes that have to come after each event, and the longest time for that: TCP doubles its timeout meanwhile.
 const ENOUGH: u64 = 100_000;
 const PATIENCE: Duration = Duration::from_mins(2);
+/// Seconds without these from which an event is worth a look: TCP repeats at least once in as many again.
+const LONG_S: f64 = 10.0;
 
 /// Options of the soak.
 #[derive(Debug, clap::Args)]
@@ -153,12 +155,24 @@ impl Soak<'_> {
             ]);
             self.have(kind)?;
             let stall = self.goes_on()?;
+            if stall > LONG_S {
+                self.show(stall);
+            }
             self.stalls.entry(kind).or_default().push(stall);
             let quiet = self.random.below(QUIET_MS);
             thread::sleep(Duration::from_millis(quiet));
             done.count();
         }
         Ok(())
+    }
+
+    /// Prints what has led to a long stall.
+    fn show(&self, stall: f64) {
+        let said = format!("it took {stall:.1} s until the download went on");
+        println!("{}", self.last.explain(&said));
+        for log in self.site.log_files() {
+            println!("{}", super::tail(&log));
+        }
     }
 
     /// Has an event happen, from its beginning to its end.
