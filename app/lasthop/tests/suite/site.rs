@@ -273,6 +273,14 @@ fn connections_leave_where_they_began() {
     ] {
         hosts.move_to(start);
         let outside = || [1, 2].map(|gateway| site.outside(gateway));
+        let [there, elsewhere] = if start == west { [0, 1] } else { [1, 0] };
+        // Before the system is ready for it, connections leave at the home.
+        let leave_there = || {
+            let before = outside()[there];
+            download(&mut |_| ());
+            outside()[there] > before + 500_000
+        };
+        wait_until("connections leave there", || site.logs(), leave_there);
         let before = outside();
         download(&mut |download| {
             for place in places {
@@ -282,7 +290,6 @@ fn connections_leave_where_they_began() {
         });
         let after = outside();
         let bytes = |gateway: usize| after[gateway] - before[gateway];
-        let [there, elsewhere] = if start == west { [0, 1] } else { [1, 0] };
         assert!(
             bytes(there) > 4_000_000,
             "{before:?} {after:?}\n{}",
