@@ -1,6 +1,7 @@
 //! IP packets of both versions, with one view of either.
 
 pub(crate) mod numbers;
+pub mod scope;
 mod v4;
 mod v6;
 

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
+use wire::ip::scope::is_link_local;
 
 use crate::netlink::{IpVersion, MAIN_TABLE, Rule};
 use crate::undo::{UndoError, UndoLog, UndoStep};
@@ -120,8 +121,5 @@ fn versions() -> impl Iterator<Item = IpVersion> {
 
 /// Returns true if packets with this source can reach other networks.
 fn reaches_beyond(address: &IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => !address.is_loopback() && !address.is_link_local(),
-        IpAddr::V6(address) => !address.is_loopback() && !address.is_unicast_link_local(),
-    }
+    !address.is_loopback() && !is_link_local(*address)
 }

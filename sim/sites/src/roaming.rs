@@ -195,6 +195,12 @@ impl Roaming {
         serves.map(|peer| peer.name.clone()).unwrap_or_default()
     }
 
+    /// Returns the gateway that serves the mobile host, or that relays, if one does.
+    pub fn serving_host(&self) -> Option<usize> {
+        let name = self.serving();
+        NAMES.iter().position(|known| *known == name)
+    }
+
     /// Has the mobile host move to this gateway.
     pub fn move_to(&mut self, gateway: usize) {
         let known = self.hosts[MOBILE].gateway_named(NAMES[gateway]);

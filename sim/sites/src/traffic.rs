@@ -2,15 +2,13 @@
 
 use std::sync::LazyLock;
 
+use wire::ip::Protocol;
 use wire::packet::{Checksum, Packet, PacketBuffer};
 
 /// Bytes of payload in a bulk packet.
 pub const PAYLOAD: usize = 1_428;
 /// Bytes of the transport header, with what a datagram has in place of the rest of a segment's.
 const HEADER: usize = 32;
-/// Protocol numbers.
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 /// Bytes of a flow after which its content repeats.
 const PERIOD: usize = 7 * 256;
 
@@ -88,7 +86,12 @@ impl Traffic {
     }
 
     fn protocol(&self) -> u8 {
-        if self.is_call { UDP } else { TCP }
+        let protocol = if self.is_call {
+            Protocol::UDP
+        } else {
+            Protocol::TCP
+        };
+        protocol.0
     }
 
     fn ipv4_header(&self, payload: usize) -> Vec<u8> {
@@ -146,7 +149,11 @@ impl Received {
     /// Notes a packet; flows start at sequence number 0.
     pub fn note(&mut self, packet: &Packet) {
         let segment = transport_of(packet);
-        let at = if protocol_of(packet) == UDP { 8 } else { 4 };
+        let at = if protocol_of(packet) == Protocol::UDP.0 {
+            8
+        } else {
+            4
+        };
         let sequence = std::array::from_fn(|index| segment[at + index]);
         let sequence = u32::from_be_bytes(sequence);
         let payload = &segment[HEADER..];

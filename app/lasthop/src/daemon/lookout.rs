@@ -13,6 +13,7 @@ use hosts::{Circumstance, Input};
 use ipnet::IpNet;
 use runtime::{Errand, Finder};
 use wire::address::HopAddress;
+use wire::ip::scope;
 
 use crate::clash;
 use crate::failure::Failure;
@@ -200,12 +201,6 @@ pub(super) fn start(lookout: Option<Lookout>, link: &str) -> Result<Option<Finde
 
 /// Returns true for addresses of private networks (RFC 1918, RFC 4193), of links, and of hosts themselves.
 fn is_private(address: IpAddr) -> bool {
-    match address.to_canonical() {
-        IpAddr::V4(address) => {
-            address.is_private() || address.is_link_local() || address.is_loopback()
-        }
-        IpAddr::V6(address) => {
-            address.is_unique_local() || address.is_unicast_link_local() || address.is_loopback()
-        }
-    }
+    let address = address.to_canonical();
+    scope::is_private(address) || scope::is_link_local(address) || address.is_loopback()
 }

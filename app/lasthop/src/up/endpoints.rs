@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use edges::netlink::Netlink;
+use wire::ip::scope;
 
 use crate::config::carrier::MOST_ENDPOINTS;
 use crate::config::gateway::GatewayConfig;
@@ -112,19 +113,14 @@ fn towards(to: &str) -> Option<IpAddr> {
 }
 
 fn is_reachable(address: &IpAddr) -> bool {
-    let is_local = match address {
-        IpAddr::V4(address) => address.is_link_local(),
-        IpAddr::V6(address) => address.is_unicast_link_local(),
-    };
-    !is_local && !address.is_loopback() && !address.is_unspecified()
+    !scope::is_link_local(*address) && !address.is_loopback() && !address.is_unspecified()
 }
 
 /// Writes what to do if mobile hosts reach none of these addresses from the Internet.
 pub(super) fn warn_if_private(places: &[String]) {
-    let is_private = |place: &String| match place.parse::<SocketAddr>().map(|place| place.ip()) {
-        Ok(IpAddr::V4(address)) => address.is_private() || is_shared(address.octets()),
-        Ok(IpAddr::V6(address)) => address.is_unique_local(),
-        Err(_) => false,
+    let is_private = |place: &String| {
+        let place = place.parse::<SocketAddr>().map(|place| place.ip());
+        place.is_ok_and(|address| scope::is_private(address) || scope::is_shared(address))
     };
     if places.iter().all(is_private) {
         eprintln!(
@@ -134,11 +130,6 @@ pub(super) fn warn_if_private(places: &[String]) {
             places.join(", ")
         );
     }
-}
-
-/// Returns true for addresses of carriers behind their NAT (RFC 6598).
-fn is_shared(octets: [u8; 4]) -> bool {
-    octets[0] == 100 && octets[1] & 0xc0 == 64
 }
 
 #[cfg(test)]

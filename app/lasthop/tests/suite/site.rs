@@ -41,6 +41,14 @@ impl Hosts {
         }
     }
 
+    /// Returns a site whose gateways are far from each other, so that they serve and do not relay.
+    fn far_apart() -> Self {
+        Self::on_links("", |far| Links {
+            wires: Some(far),
+            ..Links::default()
+        })
+    }
+
     /// Turns address translation off at this gateway.
     fn translates_nothing(&self, gateway: &str) {
         self.replace(gateway, "nat = true", "nat = false");
@@ -221,10 +229,7 @@ fn a_download_goes_on_while_far_gateways_serve_in_turn() {
     if !able() {
         return;
     }
-    let hosts = Hosts::on_links("", |far| Links {
-        wires: Some(far),
-        ..Links::default()
-    });
+    let hosts = Hosts::far_apart();
     let site = &hosts.site;
     let [east, west, north] = GATEWAYS;
     hosts.translates_nothing(west);
@@ -251,10 +256,7 @@ fn connections_leave_where_they_began() {
     if !able() {
         return;
     }
-    let hosts = Hosts::on_links("", |far| Links {
-        wires: Some(far),
-        ..Links::default()
-    });
+    let hosts = Hosts::far_apart();
     let site = &hosts.site;
     let [east, west, north] = GATEWAYS;
     for (index, gateway) in GATEWAYS.iter().enumerate().skip(1) {

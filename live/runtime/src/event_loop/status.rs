@@ -8,6 +8,7 @@ use hosts::Input;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use session::PublicKey;
 use split::SplitStatus;
 use units::{Bytes, Duration, Instant};
 
@@ -87,39 +88,32 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// query orders that.
     pub(super) fn reply(&self, query: &Query, order: &mut Option<Input>) -> String {
         let now = clock::monotonic();
+        let mut answer = |ordered: Result<Input, String>, done: Value| {
+            let answer = ordered.map(|input| *order = Some(input));
+            serde_json::to_string(&match answer {
+                Ok(()) => done,
+                Err(error) => json!({ "error": error }),
+            })
+        };
         // All consist of numbers and text, so their conversion to JSON cannot fail.
         match query {
             Query::Move { to } => {
-                *order = self.host.gateway_named(to).map(Input::MoveTo);
-                let error = unknown_gateway(to);
-                serde_json::to_string(&answer(order.as_ref(), json!({ "moving": true }), &error))
+                let ordered = self.gateway(to).map(Input::MoveTo);
+                answer(ordered, json!({ "moving": true }))
             }
             Query::Compare => {
-                *order = self.host.compares_gateways().then_some(Input::Compare);
+                let compares = self.host.compares_gateways().then_some(Input::Compare);
                 let error = "this is no mobile host with several gateways, or it has `stay = true`";
-                serde_json::to_string(&answer(order.as_ref(), json!({ "comparing": true }), error))
+                answer(compares.ok_or(error.into()), json!({ "comparing": true }))
             }
             Query::Announce { within, gateway } => {
-                let announced = self.announced(*within, gateway.as_deref());
-                let (done, error) = match announced {
-                    Ok(announced) => (Some(announced), String::new()),
-                    Err(error) => (None, error),
-                };
-                *order = done;
-                serde_json::to_string(&answer(
-                    order.as_ref(),
-                    json!({ "announced": true }),
-                    &error,
-                ))
+                let ordered = self.announced(*within, gateway.as_deref());
+                answer(ordered, json!({ "announced": true }))
             }
             Query::Drain { begins } => {
-                *order = self.host.is_drainable().then_some(Input::Drain(*begins));
+                let drains = self.host.is_drainable().then_some(Input::Drain(*begins));
                 let error = "this host is no gateway of a site with several";
-                serde_json::to_string(&answer(
-                    order.as_ref(),
-                    json!({ "draining": begins }),
-                    error,
-                ))
+                answer(drains.ok_or(error.into()), json!({ "draining": begins }))
             }
             Query::Status { from } => serde_json::to_string(&self.status(now, *from)),
             Query::Summary { from } => serde_json::to_string(&Summary {
@@ -137,12 +131,13 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         if !self.host.is_mobile() {
             return Err("this is no mobile host".into());
         }
-        let key = |name: &str| {
-            let key = self.host.gateway_named(name);
-            key.ok_or_else(|| unknown_gateway(name))
-        };
-        let gateway = gateway.map(key).transpose()?;
+        let gateway = gateway.map(|name| self.gateway(name)).transpose()?;
         Ok(Input::HandoffAnnounced { within, gateway })
+    }
+
+    fn gateway(&self, name: &str) -> Result<PublicKey, String> {
+        let known = self.host.gateway_named(name);
+        known.ok_or_else(|| format!("this host knows no gateway '{name}'"))
     }
 
     fn names(&self) -> Option<NamesStatus> {
@@ -176,17 +171,5 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             split: self.host.split_status(),
             names: self.names(),
         }
-    }
-}
-
-fn unknown_gateway(name: &str) -> String {
-    format!("this host knows no gateway '{name}'")
-}
-
-/// Returns the answer to a query that orders something: `done` if the host can do it, or else the error.
-fn answer(order: Option<&Input>, done: Value, error: &str) -> Value {
-    match order {
-        Some(_) => done,
-        None => json!({ "error": error }),
     }
 }

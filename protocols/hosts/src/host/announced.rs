@@ -40,8 +40,7 @@ impl Host {
         if let Some(next) = self.next_gateway(now, Cause::Announced) {
             self.peers[present].site.avoided = Some(now);
             self.mobile.comparisons.release();
-            self.begin_attachment(now, next, Cause::Announced);
-            self.ask_candidates(now);
+            self.move_to(now, next, Cause::Announced);
         }
     }
 

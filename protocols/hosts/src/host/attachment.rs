@@ -23,6 +23,9 @@ impl Host {
             return;
         }
         self.begin_attachment(now, to, cause);
+        if cause == Cause::Announced {
+            return self.ask_candidates(now);
+        }
         if self.peers[to].presence.is_linked() {
             return self.gateway_established(now, to, false);
         }
@@ -129,7 +132,7 @@ impl Host {
         Some(index)
     }
 
-    pub(super) fn begin_attachment(&mut self, now: Instant, to: usize, cause: Cause) {
+    fn begin_attachment(&mut self, now: Instant, to: usize, cause: Cause) {
         let may_try = self.may_keep_its_home() && cause != Cause::First;
         let side = &mut self.mobile;
         let wall = self.endpoint.wall_clock(now);

@@ -28,16 +28,20 @@ impl Host {
         }
     }
 
-    /// Ends what is kept for flows of guests that are elsewhere, if all of them have ended.
+    /// Ends what is kept for flows that have ended: here of guests that are elsewhere, and at a home.
     pub(super) fn end_idle_exits(&mut self, now: Instant) {
         let mut idle = Vec::new();
         for (index, peer) in self.peers.iter_mut() {
-            if let Member::Guest(guest) = &mut peer.site.member
-                && let Some(exits) = guest.exits.as_deref_mut()
-                && !guest.service.is_here
-                && exits.flows.present(now).is_empty()
-            {
-                idle.push(index);
+            match &mut peer.site.member {
+                Member::Home(home) => home.flows.retain(|_, flows| flows.go_on(now)),
+                Member::Guest(guest) => {
+                    let exits = guest.exits.as_deref_mut();
+                    let exits = exits.filter(|_| !guest.service.is_here);
+                    if exits.is_some_and(|exits| !exits.flows.go_on(now)) {
+                        idle.push(index);
+                    }
+                }
+                Member::Gateway => {}
             }
         }
         for index in idle {

@@ -1,8 +1,11 @@
 //! Troubles between a mobile host and its gateway: what both report, and the log.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use session::PeerId;
 use units::{Duration, Instant};
 use wire::hop::NoticeMessage;
+use wire::ip::scope::is_link_local;
 use wire::packet::Packet;
 
 use super::Host;
@@ -130,10 +133,7 @@ impl Host {
 }
 
 /// Returns true for the address of one host in a network, not of its link alone.
-fn is_host(address: std::net::IpAddr) -> bool {
-    let is_local = match address {
-        std::net::IpAddr::V4(address) => address.is_link_local() || address.is_broadcast(),
-        std::net::IpAddr::V6(address) => address.is_unicast_link_local(),
-    };
+fn is_host(address: IpAddr) -> bool {
+    let is_local = is_link_local(address) || address == Ipv4Addr::BROADCAST;
     !is_local && !address.is_multicast() && !address.is_unspecified() && !address.is_loopback()
 }

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use units::{Duration, Instant};
 use wire::flow::FlowKey;
+use wire::ip::scope::{is_link_local, is_private, is_shared};
 use wire::ip::{Protocol, Transport};
 use wire::packet::Packet;
 
@@ -87,9 +88,15 @@ impl Flows {
         self.0.is_empty()
     }
 
+    /// Forgets the flows that have ended; returns true if others are left.
+    pub(crate) fn go_on(&mut self, now: Instant) -> bool {
+        self.0.retain(|_, flow| now < flow.ends);
+        !self.0.is_empty()
+    }
+
     /// Returns the flows that have not ended.
     pub(crate) fn present(&mut self, now: Instant) -> Vec<FlowKey> {
-        self.0.retain(|_, flow| now < flow.ends);
+        self.go_on(now);
         self.0.keys().copied().collect()
     }
 }
@@ -142,20 +149,16 @@ pub(crate) fn begins_connection_to_internet(packet: &Packet) -> bool {
     tcp.asks_for_connection() && is_of_internet(ip.destination())
 }
 
-/// Returns true unless an address has a meaning in a local network only (RFC 1918, 3927, 6598, 4193 and 4291).
+/// Returns true for an address of one host that is the same everywhere.
 fn is_of_internet(address: IpAddr) -> bool {
-    match address.to_canonical() {
-        IpAddr::V4(address) => {
-            let [first, second, ..] = address.octets();
-            let is_shared = first == 100 && second & 0xc0 == 64;
-            let is_local = address.is_private() || address.is_link_local() || is_shared;
-            !is_local && !address.is_loopback() && first != 0 && first < 224
-        }
-        IpAddr::V6(address) => {
-            let is_local = address.is_unique_local() || address.is_unicast_link_local();
-            !is_local && !address.is_loopback() && !address.is_multicast()
-        }
-    }
+    let address = address.to_canonical();
+    let is_local = is_private(address) || is_shared(address) || is_link_local(address);
+    let is_reserved = match address {
+        // This host, groups, and what is beyond (RFC 1122, section 3.2.1.3).
+        IpAddr::V4(address) => matches!(address.octets()[0], 0 | 224..),
+        IpAddr::V6(address) => address.is_multicast(),
+    };
+    !is_local && !is_reserved && !address.is_loopback()
 }
 
 #[cfg(test)]

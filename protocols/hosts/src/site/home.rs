@@ -276,16 +276,20 @@ impl Moving {
     /// former gateway: that returns a marker behind what it has of the call.
     pub(crate) fn course(&mut self, packet: Packet) -> Course {
         let has_next = matches!(self.stage, Stage::Asked | Stage::Served);
-        let marker = packet.marker().filter(|_| has_next);
-        let flow = marker.as_ref().and_then(flow_of);
+        let Some(flow) = flow_of(&packet).filter(|_| has_next) else {
+            return Course::Waits(packet, None);
+        };
         let flows = &mut self.held.flows;
-        match flow.map(|flow| (flow, flows.get(&flow))) {
-            Some((_, Some(true))) => Course::GoesOn(packet),
-            Some((flow, None)) if flows.len() < FLOWS_MOST => {
-                flows.insert(flow, false);
+        match flows.get(&flow) {
+            Some(true) => Course::GoesOn(packet),
+            None if flows.len() < FLOWS_MOST => {
+                let marker = packet.marker();
+                if marker.is_some() {
+                    flows.insert(flow, false);
+                }
                 Course::Waits(packet, marker)
             }
-            _ => Course::Waits(packet, None),
+            Some(false) | None => Course::Waits(packet, None),
         }
     }
 

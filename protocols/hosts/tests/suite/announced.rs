@@ -19,9 +19,7 @@ fn announced(within: Duration, gateway: Option<usize>) -> Input {
 /// Has the hop to the gateway that serves be lost for 5 s, half a second after that was announced, or not; returns the
 /// longest time without a packet meanwhile.
 fn stall(site: &mut Roaming, is_announced: bool) -> Duration {
-    let serving = site.serving();
-    let at = NAMES.iter().position(|name| *name == serving);
-    let at = at.expect("a gateway");
+    let at = site.serving_host().expect("a gateway");
     site.flows[0].stall = Duration::ZERO;
     if is_announced {
         site.input(MOBILE, announced(AHEAD, None));

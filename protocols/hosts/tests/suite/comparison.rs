@@ -88,16 +88,10 @@ fn a_gateway_that_loses_much_is_left() {
     }
 }
 
-fn host_that_serves(site: &Roaming) -> usize {
-    let present = site.serving();
-    let place = NAMES.iter().position(|name| *name == present);
-    place.expect("a host")
-}
-
 /// Has the processor of the gateway that serves busy with something else for nine tenths of the time, until another one
 /// serves; returns how long that takes.
 fn leaves_busy(site: &mut Roaming) -> Duration {
-    let host = host_that_serves(site);
+    let host = site.serving_host().expect("a host");
     let (begun, moves) = (site.now, attachments(site));
     while attachments(site) == moves && site.now < begun + MINUTE {
         site.network.stopped = Some((host, site.now + Duration::from_millis(90)));
@@ -150,7 +144,7 @@ fn a_gateway_is_not_left_only_because_it_says_that_it_is_overloaded() {
     call(&mut site);
     site.run(MINUTE * 2, false);
     let moves = attachments(&site);
-    let host = host_that_serves(&site);
+    let host = site.serving_host().expect("a host");
     for _ in 0..60 {
         site.input(host, Input::Overloaded);
         site.run(SECOND, false);
