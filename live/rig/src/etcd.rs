@@ -1,6 +1,7 @@
 //! etcd of several members, with TLS and authentication. Needs the Debian packages etcd-server and etcd-client.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -19,6 +20,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Names of files.
 const CERTIFICATE: &str = "etcd.pem";
 const KEY: &str = "etcd.key";
+const PASSWORD: &str = "etcd.password";
 
 /// A cluster, whose members run on one host; they are killed when this is dropped.
 #[derive(Debug)]
@@ -141,9 +143,31 @@ impl Etcd {
             .collect()
     }
 
-    /// Returns the certificate of the members, which is its own authority.
-    pub fn certificate(&self) -> PathBuf {
-        self.folder.join(CERTIFICATE)
+    /// Has the gateway with this configuration keep its list here, by this account, from its next start on; the files
+    /// that this needs come beside it.
+    pub fn register(&self, configuration: &Path, account: &Account) -> Result<(), Failure> {
+        let folder = configuration.parent().unwrap_or(Path::new("."));
+        let (certificate, secret) = (folder.join(CERTIFICATE), folder.join(PASSWORD));
+        let Account {
+            user,
+            password,
+            prefix,
+        } = account;
+        let text = fs::read_to_string(configuration);
+        let text = text.map_err(Failure::file("read", configuration))?;
+        let former = text.split("[registry]").next().unwrap_or_default();
+        let endpoints = self.endpoints();
+        let section = format!(
+            "[registry]\nendpoints = {endpoints:?}\nprefix = {prefix:?}\nuser = {user:?}\n\
+             password_file = {PASSWORD:?}\nca_file = {CERTIFICATE:?}\n"
+        );
+        fs::write(configuration, format!("{former}{section}"))
+            .map_err(Failure::file("write", configuration))?;
+        fs::copy(self.folder.join(CERTIFICATE), &certificate)
+            .map_err(Failure::file("write", &certificate))?;
+        fs::write(&secret, format!("{password}\n")).map_err(Failure::file("write", &secret))?;
+        fs::set_permissions(&secret, PermissionsExt::from_mode(0o600))
+            .map_err(Failure::file("change", &secret))
     }
 
     /// Runs `etcdctl` as the user `root`; returns what it prints.

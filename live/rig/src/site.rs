@@ -3,7 +3,6 @@
 
 use std::fmt::{Display, Write};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -13,7 +12,6 @@ use serde_json::Value;
 
 use crate::air::{Air, Link};
 use crate::daemons::{make_key, status};
-use crate::etcd::{Account, Etcd};
 use crate::failure::Failure;
 use crate::hosts::{End, hosts, join, route, route_by_link};
 use crate::process::{Process, wait};
@@ -220,34 +218,16 @@ impl Site {
         self.write(&format!("{MOBILE}.toml"), &text)
     }
 
-    /// Has etcd keep the home's list of hosts from its next start on.
-    pub fn register(&self, etcd: &Etcd, account: &Account) -> Result<(), Failure> {
-        let home = GATEWAYS[0];
-        let path = self.folder.join(format!("{home}.toml"));
-        let text = fs::read_to_string(&path).map_err(Failure::file("read", &path))?;
-        let endpoints = etcd.endpoints();
-        let Account {
-            user,
-            password,
-            prefix,
-        } = account;
-        let section = format!(
-            "[registry]\nendpoints = {endpoints:?}\nprefix = {prefix:?}\nuser = {user:?}\n\
-             password_file = \"etcd.password\"\nca_file = \"{}\"\n",
-            etcd.certificate().display()
-        );
-        self.write(&format!("{home}.toml"), &format!("{text}{section}"))?;
-        self.write("etcd.password", &format!("{password}\n"))?;
-        let secret = self.folder.join("etcd.password");
-        let is_ours = fs::set_permissions(&secret, PermissionsExt::from_mode(0o600));
-        is_ours.map_err(Failure::file("change", &secret))
+    /// Returns the configuration of the home.
+    pub fn configuration(&self) -> PathBuf {
+        self.folder.join(format!("{}.toml", GATEWAYS[0]))
     }
 
     /// Runs `lasthop` with these arguments on the home, for the configuration of its gateway.
     pub fn administer(&self, arguments: &[&str]) -> Result<Output, Failure> {
         let mut command = Command::new(&self.program);
         command.args(arguments).arg("--config");
-        command.arg(self.folder.join(format!("{}.toml", GATEWAYS[0])));
+        command.arg(self.configuration());
         let output = self.gateways[0].run(|| command.output());
         let failed = |error: &dyn Display| Failure::Found(format!("cannot run lasthop: {error}"));
         let output = output.map_err(|error| failed(&error))?;

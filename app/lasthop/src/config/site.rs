@@ -224,10 +224,10 @@ impl GatewayConfig {
         let Some(given) = self.local_breakout.as_ref().filter(|_| self.breaks_out()) else {
             return Ok(());
         };
-        let reaches_all = |all: IpNet| self.networks().any(|network| network == all);
+        let all = IpNet::from(Ipv4Net::default());
         let what = if !self.nat {
             "replies would go to the home of the mobile host; set `nat = true`, or remove this line"
-        } else if !reaches_all(Ipv4Net::default().into()) {
+        } else if !self.networks().any(|network| network == all) {
             "connections may go anywhere, and `networks` has only some of it; remove one of the two"
         } else {
             return Ok(());

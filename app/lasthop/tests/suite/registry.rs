@@ -1,7 +1,6 @@
 //! A gateway whose list of hosts is in etcd.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -49,23 +48,13 @@ impl Registered {
         self.site.state("gateway/gateway").join(name)
     }
 
-    fn configure(&self, password: &str) {
-        let (path, secret) = (
-            self.of_gateway("gateway.toml"),
-            self.of_gateway("etcd.password"),
-        );
-        let former = fs::read_to_string(&path).unwrap();
-        let former = former.split("[registry]").next().unwrap();
-        let Account { user, prefix, .. } = ACCOUNT;
-        let (endpoints, certificate) = (self.etcd.endpoints(), self.etcd.certificate());
-        let section = format!(
-            "[registry]\nendpoints = {endpoints:?}\nprefix = {prefix:?}\nuser = {user:?}\n\
-             password_file = \"etcd.password\"\nca_file = \"etcd.pem\"\n"
-        );
-        fs::write(&path, format!("{former}{section}")).unwrap();
-        fs::copy(certificate, self.of_gateway("etcd.pem")).unwrap();
-        fs::write(&secret, format!("{password}\n")).unwrap();
-        fs::set_permissions(&secret, PermissionsExt::from_mode(0o600)).unwrap();
+    fn configure(&self, password: &'static str) {
+        let account = Account {
+            password,
+            ..ACCOUNT
+        };
+        let path = self.of_gateway("gateway.toml");
+        self.etcd.register(&path, &account).unwrap();
     }
 
     fn restart(&self) {

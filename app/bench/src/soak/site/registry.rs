@@ -36,7 +36,7 @@ impl Registry {
         let folder = folder.join("etcd");
         fs::create_dir(&folder).map_err(rig::Failure::file("make", &folder))?;
         let etcd = Etcd::start(&site.fixed, super::FIXED, &folder, MEMBERS, &ACCOUNT)?;
-        site.register(&etcd, &ACCOUNT)?;
+        etcd.register(&site.configuration(), &ACCOUNT)?;
         Ok(Self {
             etcd,
             dead: Vec::new(),
