@@ -7,6 +7,8 @@ use crate::stall::AckDelayEstimate;
 
 /// Round-trip time assumed before the first sample (RFC 9002 §6.2.2 has 333 ms).
 const INITIAL: Duration = Duration::from_millis(333);
+/// Times that a frame of full length may take as long as a message of a handshake, where the rate is all that counts.
+const LONGER_THAN_HANDSHAKE: u64 = 6;
 /// Time for which a smallest round trip is remembered.
 const WINDOW: Duration = Duration::from_secs(20);
 /// Largest number of doublings of the retransmission timeout.
@@ -17,6 +19,8 @@ const DOUBLINGS_MAX: u32 = 6;
 pub(crate) struct RoundTrip {
     /// Additional delay of the other end's acknowledgements.
     pub(crate) lateness: AckDelayEstimate,
+    /// Time that the handshake has taken, which a round trip of its short messages does not exceed.
+    pub(crate) handshake: Option<Duration>,
     estimate: Option<RoundTripEstimate>,
     smallest: Option<(Instant, Duration)>,
     candidate: Option<(Instant, Duration)>,
@@ -84,8 +88,16 @@ impl RoundTrip {
             let doublings = self.slow_ends.saturating_sub(1).min(DOUBLINGS_MAX);
             timeout * (1 << doublings)
         };
-        self.estimate.map_or(backed_off(INITIAL * 4), |known| {
-            backed_off(known.timeout(known.smoothed / 4)) + delayed
+        match self.estimate {
+            Some(known) => backed_off(known.timeout(known.smoothed / 4)) + delayed,
+            None => backed_off(self.first_timeout(delayed)),
+        }
+    }
+
+    fn first_timeout(&self, delayed: Duration) -> Duration {
+        let most = INITIAL * 4;
+        self.handshake.map_or(most, |lasted| {
+            most.min(lasted * LONGER_THAN_HANDSHAKE + delayed)
         })
     }
 }

@@ -53,11 +53,16 @@ impl Association {
         if !self.tcp.connections.are_held() || self.is_silent() {
             return;
         }
+        self.let_senders_go(now);
+        self.carry_tcp(now);
+    }
+
+    /// Lets held senders go on, whether the hop is back or not: another association is to carry what they send.
+    pub fn let_senders_go(&mut self, now: Instant) {
         for (key, packet) in self.tcp.connections.let_go() {
             self.outputs.push_back(Output::Packet(packet));
             self.tcp.resume(now, &key);
         }
-        self.carry_tcp(now);
     }
 
     /// Passes on a packet that has crossed the hop.

@@ -45,6 +45,11 @@ impl Association {
         self
     }
 
+    /// Notes the time that the handshake with the other end has taken.
+    pub fn handshake_lasted(&mut self, lasted: Duration) {
+        self.arq.handshake_lasted(lasted);
+    }
+
     /// Has segments of new connections fit in frames on each path that it may take.
     pub(crate) fn fit_segments(&mut self) {
         let frame = self.arq.path().frame();

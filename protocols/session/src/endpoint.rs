@@ -391,7 +391,7 @@ impl Endpoint {
                 if slot == KeySlot::Next {
                     let newest = responder.newest.as_deref();
                     confirmed_at = newest.and_then(|newest| newest.asked_from);
-                    self.confirm(id);
+                    self.confirm(now, id);
                 }
                 if opened.length == 0 {
                     self.send_empty(now, id);

@@ -189,7 +189,7 @@ impl Endpoint {
             to: flight.own,
             created: flight.created,
         };
-        self.install(id, transport(flight.state, terms, Role::Initiator));
+        self.install(now, id, transport(flight.state, terms, Role::Initiator));
         if relation == Relation::Supersedes {
             self.announce(Event::KeyShared { peer: id });
         }
@@ -236,7 +236,7 @@ impl Endpoint {
 
     /// Puts the next keys in use after the first authentic datagram under them, which proves that the initiator has
     /// them.
-    pub(crate) fn confirm(&mut self, id: PeerId) {
+    pub(crate) fn confirm(&mut self, now: Instant, id: PeerId) {
         let Some(peer) = self.peers.get_mut(&id) else {
             return;
         };
@@ -246,12 +246,12 @@ impl Endpoint {
             responder.offer = None;
         }
         if let Some(next) = peer.sessions.next.take() {
-            self.install(id, *next);
+            self.install(now, id, *next);
         }
     }
 
     /// Puts a session in use; the one before it may still receive.
-    fn install(&mut self, id: PeerId, transport: Transport) {
+    fn install(&mut self, now: Instant, id: PeerId, transport: Transport) {
         let Some(peer) = self.peers.get_mut(&id) else {
             return;
         };
@@ -259,6 +259,7 @@ impl Endpoint {
             lineage,
             peer_features,
             to,
+            created,
             ..
         } = transport.terms;
         let former = peer.in_use.replace(lineage);
@@ -278,6 +279,7 @@ impl Endpoint {
             epoch: lineage.epoch,
             peer_features,
             begins_anew,
+            lasted: now.since(created),
         });
         if to == Addressed::Former {
             self.announce(Event::FormerKeyUsed { peer: id });

@@ -164,6 +164,8 @@ pub enum Event {
         /// True if it begins the epoch: at first contact, and whenever one end has lost its state or another host has
         /// used its key. All state of the former epoch is void, at both ends.
         begins_anew: bool,
+        /// Time since this host's first message of the handshake: a round trip of short datagrams takes no longer.
+        lasted: Duration,
     },
     /// Two hosts use one key: the key of the peer, or that of this host. Each takes the sessions of the other.
     KeyShared {

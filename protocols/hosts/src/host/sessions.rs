@@ -63,7 +63,10 @@ impl Host {
             .flatten();
         let peer = &mut self.peers[index];
         match event {
-            session::Event::Established { .. } => {
+            session::Event::Established { lasted, .. } => {
+                if let Some(association) = &mut peer.association {
+                    association.handshake_lasted(*lasted);
+                }
                 peer.presence.established(now);
                 peer.signs.clues.reached();
                 peer.keys.knows_present(is_fresh);

@@ -301,18 +301,19 @@ impl Host {
         index: usize,
         report: Option<&Report>,
     ) -> (Option<Report>, Vec<Packet>) {
-        let Some(report) = report else {
-            self.replace_association(now, index);
-            return (None, Vec::new());
-        };
-        let own = self.associated(now, index).report(now);
+        let association = self.associated(now, index);
+        // What comes of them goes on elsewhere. Without this they would find out by their next probe.
+        association.let_senders_go(now);
+        let own = report.map(|_| association.report(now));
         self.forward(now, index);
         let former = self.replace_association(now, index);
-        let withdrawn = former.map(|former| former.withdraw(Some(report)));
+        let withdrawn = former
+            .filter(|_| report.is_some())
+            .map(|former| former.withdraw(report));
         // A mobile host that has lost its state begins anew, and its former connections may be others by now.
         let withdrawn = withdrawn.filter(|withdrawn| withdrawn.is_whole);
         let packets = withdrawn.map(|withdrawn| withdrawn.packets);
-        (Some(own), packets.unwrap_or_default())
+        (own, packets.unwrap_or_default())
     }
 
     /// Has the association with a peer take over flows whose senders have windows that fitted another queue.

@@ -6,10 +6,13 @@ use tcp::Config;
 use units::{Duration, Instant};
 
 use crate::support::ends::Ends;
-use crate::support::{GATEWAY, MOBILE, Pair};
+use crate::support::roaming::{HOME, NAMES, Roaming, Setting};
+use crate::support::{GATEWAY, MOBILE, Pair, WALL};
 
 const SECOND: Duration = Duration::from_secs(1);
 const BYTES: u64 = 8_000_000;
+/// A gateway that is not the home of the mobile host.
+const AWAY: usize = HOME + 1;
 /// Methods that hold senders.
 const HOLDING: [TcpMethod; 2] = [TcpMethod::Arq, TcpMethod::Snoop];
 
@@ -113,4 +116,52 @@ fn losses_and_short_fades_close_no_window() {
         assert_eq!(pair.ends().read(1 - from), (BYTES, true));
         assert_eq!(pair.ends().closed, [0; 2], "{method:?} from {from}");
     }
+}
+
+/// Returns a site in which a far gateway serves a mobile host, which has a download, until it has been out of reach for
+/// so long that the sender's next probe is far away.
+fn out_of_reach() -> Roaming {
+    let mut site = Roaming::new(Setting {
+        wire: Duration::from_millis(10),
+        is_told: true,
+        ..Setting::default()
+    });
+    site.run(SECOND, true);
+    site.connect(Ends::new(&Config::modern()));
+    site.run(SECOND * 2, true);
+    site.move_to(AWAY);
+    site.run(SECOND * 3, true);
+    assert_eq!(site.serving(), NAMES[AWAY]);
+    site.network.cut = [HOME, AWAY, AWAY + 1].map(|at| [MOBILE, at]).to_vec();
+    site.run(SECOND * 28, true);
+    site
+}
+
+/// Returns the time until the download goes on.
+fn goes_on(site: &mut Roaming) -> Duration {
+    let (began, before) = (site.now, site.read());
+    while site.read() == before && site.now.since(began) < SECOND * 60 {
+        site.run(Duration::from_millis(10), true);
+    }
+    site.now.since(began)
+}
+
+/// A mobile host that has begun anew knows nothing of the connection, and nothing from before follows it.
+#[test]
+fn a_sender_goes_on_when_its_mobile_host_begins_anew_at_another_gateway() {
+    let mut site = out_of_reach();
+    site.network.cut.clear();
+    site.restart_mobile(WALL + 40_000_000_000);
+    let took = goes_on(&mut site);
+    assert!(took < SECOND, "{took}");
+    assert!(site.is_connected());
+}
+
+#[test]
+fn a_sender_goes_on_when_the_gateway_that_has_held_it_is_lost() {
+    let mut site = out_of_reach();
+    site.network.cut = [MOBILE, HOME, AWAY + 1].map(|at| [at, AWAY]).to_vec();
+    let took = goes_on(&mut site);
+    assert!(took < SECOND * 4, "{took}");
+    assert!(site.is_connected());
 }

@@ -75,6 +75,31 @@ fn half_the_rate_comes_soon_after_minutes_of_little() {
     }
 }
 
+/// Nothing has been acknowledged yet, but the handshake has shown how long a round trip is.
+#[test]
+fn a_first_frame_that_is_lost_is_sent_again_after_some_round_trips() {
+    for (rate, delay) in HOPS {
+        for host in [MOBILE, GATEWAY] {
+            let mut pair = pair(rate, delay, 1);
+            let delay = Duration::from_millis(delay);
+            pair.run_for(delay * 4);
+            let mut traffic = if host == MOBILE {
+                Traffic::upload(7)
+            } else {
+                Traffic::bulk(7)
+            };
+            pair.blackout = pair.now..pair.now + delay;
+            let began = pair.now;
+            pair.input(host, Input::Packet(traffic.packet(100)));
+            while pair.received(7).packets == 0 {
+                pair.run_for(Duration::from_millis(1));
+            }
+            let took = pair.now.since(began);
+            assert!(took < delay * 20, "host {host}, {delay}: {took}");
+        }
+    }
+}
+
 /// TCP's data in slow start doubles with each round trip, and none of it waits here for another round trip.
 #[test]
 fn a_short_download_takes_no_round_trip_more_than_slow_start() {

@@ -58,6 +58,18 @@ fn a_session_takes_one_round_trip_and_carries_both_ways() {
     );
     assert!(last_epoch(&world, MOBILE).1);
     assert_eq!(last_epoch(&world, MOBILE), last_epoch(&world, GATEWAY));
+    let round_trip = world.air.delay * 2;
+    for events in &world.events {
+        let lasted = events.iter().find_map(|(_, event)| match event {
+            Event::Established { lasted, .. } => Some(*lasted),
+            _ => None,
+        });
+        let lasted = lasted.expect("a session was established");
+        assert!(
+            (round_trip..=round_trip * 2).contains(&lasted),
+            "{lasted}, round trip {round_trip}"
+        );
+    }
 }
 
 #[test]
