@@ -131,6 +131,17 @@ impl Peer {
         }
     }
 
+    /// Notes that there are keys with it, after a handshake that has taken so long; `is_fresh` is true if the
+    /// association has begun anew.
+    pub(crate) fn established(&mut self, now: Instant, is_fresh: bool, lasted: Duration) {
+        if let Some(association) = &mut self.association {
+            association.handshake_lasted(lasted);
+        }
+        self.presence.established(now);
+        self.signs.clues.reached();
+        self.keys.knows_present(is_fresh);
+    }
+
     /// Returns its association, which begins now if there is none.
     pub(crate) fn associated(&mut self, now: Instant, bearer: &Bearer) -> &mut Association {
         let present = self.association.take();

@@ -64,12 +64,7 @@ impl Host {
         let peer = &mut self.peers[index];
         match event {
             session::Event::Established { lasted, .. } => {
-                if let Some(association) = &mut peer.association {
-                    association.handshake_lasted(*lasted);
-                }
-                peer.presence.established(now);
-                peer.signs.clues.reached();
-                peer.keys.knows_present(is_fresh);
+                peer.established(now, is_fresh, *lasted);
             }
             session::Event::KeyShared { .. } => {
                 // Two hosts may go on for days; the log has it once.
