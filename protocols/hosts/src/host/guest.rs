@@ -65,7 +65,10 @@ impl Host {
             return;
         };
         // A late message may be one from before it left.
-        if step.number < guest.number || (step.number == guest.number && guest.left.is_some()) {
+        let yields = guest.yielding.as_deref();
+        let is_late = yields.is_some_and(|request| step.number <= request.step.number)
+            || (step.number == guest.number && guest.left.is_some());
+        if step.number < guest.number || is_late {
             return;
         }
         if step.number == guest.number && guest.service.is_served {

@@ -128,7 +128,15 @@ impl Guest {
 
     /// Begins the service of a guest that attaches to this gateway.
     pub(crate) fn arrives(&mut self, step: Step, proof: Proof) {
-        // It is back before its home has asked for what it left.
+        // It is back, with new keys, before its home has asked for what it left, or before all has come that the home
+        // has sent here: what there was went with the former keys.
+        if let Some(request) = self.end_request() {
+            let left = Left {
+                number: request.number,
+                report: None,
+            };
+            self.left.get_or_insert_with(|| Box::new(left)).number = request.number;
+        }
         self.cease();
         self.service = Service {
             is_here: true,
@@ -181,10 +189,15 @@ impl Guest {
     /// Returns the request to cease if it can be met: all packets have come, or are waited for no more.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<Step> {
         let came = self.exchange.sent;
-        let due = self
-            .yielding
-            .take_if(|request| came >= request.sent || now >= request.due)?;
-        self.exchange.sent = came.max(due.sent);
-        Some(due.step)
+        let request = self.yielding.as_deref()?;
+        let is_due = came >= request.sent || now >= request.due;
+        is_due.then(|| self.end_request()).flatten()
+    }
+
+    /// Waits no more for what the home has sent before its request to cease; returns that.
+    fn end_request(&mut self) -> Option<Step> {
+        let request = self.yielding.take()?;
+        self.exchange.sent = self.exchange.sent.max(request.sent);
+        Some(request.step)
     }
 }

@@ -18,6 +18,7 @@ mod hostile;
 mod joining;
 mod keepalive;
 mod members;
+mod mishaps;
 mod mtu;
 mod one_key;
 mod order;
