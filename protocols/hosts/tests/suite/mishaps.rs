@@ -105,7 +105,7 @@ fn goes_on(site: &mut Roaming, most: Duration) -> Duration {
     site.now.since(began)
 }
 
-/// Returns the longest time until the download went on after one of so many mishaps, or what has happened if it did not.
+/// Returns the longest time until the download went on after one of so many mishaps; if it did not, what has happened.
 fn live_through(seed: u64, wire: u64, count: usize) -> Result<Duration, String> {
     let mut random = RandomStream::named(seed, "mishaps");
     let mut site = begun(seed, BitRate::from_megabits(4 << (seed % 3)), wire);
