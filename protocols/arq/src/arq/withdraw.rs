@@ -26,9 +26,9 @@ impl Arq {
             .report(&mut |packet| deliver(packet, outputs, received))
     }
 
-    /// Ends this end; returns the packets that the other one has not delivered, by its report. Without a report, or for
-    /// a stream of which it lacks what this end does not have any more, these are the packets that had not been sent,
-    /// and those of TCP that it has not confirmed.
+    /// Ends this end; returns the packets that the other one has not delivered, by its report. Without a report, or
+    /// with one of another life, which lacks what this end does not have any more, these are the packets that had not
+    /// been sent, and those of TCP that it has not confirmed.
     pub fn withdraw(self, report: Option<&Report>) -> Withdrawn {
         self.outbox.withdraw(report)
     }

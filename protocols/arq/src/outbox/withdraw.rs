@@ -9,6 +9,7 @@ use crate::report::{Delivered, Report};
 impl Outbox {
     /// Returns the packets that the other end has not delivered, or may not have.
     pub(crate) fn withdraw(mut self, report: Option<&Report>) -> Withdrawn {
+        let report = report.filter(|report| self.is_reported_by(report));
         let mut withdrawn = Withdrawn {
             is_whole: report.is_some(),
             ..Withdrawn::default()
@@ -25,8 +26,6 @@ impl Outbox {
                 && !report.is_some_and(|report| report.finished.contains(stream.number))
             {
                 let delivered = report.map(|report| report.of_stream(stream.number));
-                let delivered = delivered.filter(|delivered| stream.has_all_from(delivered.read));
-                withdrawn.is_whole &= delivered.is_some();
                 // Of what may have been delivered only TCP tolerates a copy.
                 let may_repeat = flow.key.protocol == Protocol::TCP;
                 if let Some(delivered) = delivered.or(may_repeat.then(Delivered::default)) {
@@ -41,5 +40,17 @@ impl Outbox {
             queue.extend(std::iter::from_fn(|| flow.dequeue()));
         }
         withdrawn
+    }
+
+    /// Returns true if a report is one of the other end: one of another life lacks what this end does not have any
+    /// more.
+    fn is_reported_by(&self, report: &Report) -> bool {
+        let mut flows = self.table.slots().filter_map(|slot| self.table.get(slot));
+        flows.all(|flow| {
+            flow.stream.as_ref().is_none_or(|stream| {
+                let read = report.of_stream(stream.number).read;
+                report.finished.contains(stream.number) || stream.has_all_from(read)
+            })
+        })
     }
 }

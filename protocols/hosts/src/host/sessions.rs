@@ -1,5 +1,6 @@
 //! What the sessions with peers report: keys that are made, renewed or lost.
 
+use association::{Association, TcpMethod};
 use planted::Bug;
 use session::Route;
 use units::Instant;
@@ -146,10 +147,10 @@ impl Host {
             fresh = maker.equip(fresh, profile, &name);
         }
         let peer = &mut self.peers[index];
-        if let Some(former) = &mut peer.association {
-            fresh.inherit(former);
-        }
-        fresh.revive_connections(now);
+        let former = peer.association.take().map(|mut former| {
+            fresh.inherit(&mut former);
+            former
+        });
         peer.association = Some(Box::new(fresh));
         peer.site.is_void = is_only_compared;
         if let Some(sharing) = &mut self.sharing {
@@ -168,6 +169,21 @@ impl Host {
                 .then_some(EventKind::StreamsRefused),
         };
         self.renew_streams(now, index, streams.map(|(_, profile)| profile));
+        self.go_on_anew(now, index, former);
         refused
+    }
+
+    /// Has what waits for a peer cross by its new association: the peer may have lost its state, but the connections
+    /// are those of its kernel, or of the hosts behind it, and are shown to it. Where TCP repairs itself, it does so
+    /// here, too. Gateways count what goes to each other, and begin anew.
+    fn go_on_anew(&mut self, now: Instant, index: usize, former: Option<Box<Association>>) {
+        let is_repaired = self.associated(now, index).tcp_method() == TcpMethod::Arq;
+        let former = former.filter(|_| is_repaired && !self.is_gateway(index));
+        let packets = former.map(|former| former.withdraw(None).packets);
+        self.takes_over(now, index);
+        for packet in packets.unwrap_or_default() {
+            self.hand_in(now, index, packet);
+        }
+        self.associated(now, index).revive_connections(now);
     }
 }

@@ -307,12 +307,7 @@ impl Host {
         let own = report.map(|_| association.report(now));
         self.forward(now, index);
         let former = self.replace_association(now, index);
-        let withdrawn = former
-            .filter(|_| report.is_some())
-            .map(|former| former.withdraw(report));
-        // A mobile host that has lost its state begins anew, and its former connections may be others by now.
-        let withdrawn = withdrawn.filter(|withdrawn| withdrawn.is_whole);
-        let packets = withdrawn.map(|withdrawn| withdrawn.packets);
+        let packets = former.map(|former| former.withdraw(report).packets);
         (own, packets.unwrap_or_default())
     }
 

@@ -14,8 +14,8 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Longest time that a host is stopped or dead, and that the site has for itself between two mishaps, in ms.
 const AWAY: u64 = 8_000;
 const QUIET: u64 = 3_000;
-/// Longest time until the download goes on: TCP doubles its timeout meanwhile.
-const MOST: Duration = Duration::from_secs(10);
+/// Longest time until the download goes on, beyond that for which a host was away: TCP waits as long again then.
+const MOST: Duration = Duration::from_secs(3);
 
 /// What happens to a site.
 #[derive(Debug, Clone, Copy)]
@@ -120,8 +120,12 @@ fn live_through(seed: u64, wire: u64, count: usize) -> Result<Duration, String> 
             site.now, NAMES[gateway]
         ));
         have(&mut site, mishap, gateway, away);
-        let took = goes_on(&mut site, MOST);
-        if took >= MOST || !site.is_connected() {
+        let most = match mishap {
+            Mishap::Move | Mishap::Drain => MOST,
+            _ => MOST + away,
+        };
+        let took = goes_on(&mut site, most);
+        if took >= most || !site.is_connected() {
             let events = &site.events[site.events.len().saturating_sub(40)..];
             let last = &last[last.len().saturating_sub(4)..];
             return Err(format!("seed {seed}: {last:#?}\n{events:#?}"));

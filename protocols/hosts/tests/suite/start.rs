@@ -100,6 +100,36 @@ fn a_first_frame_that_is_lost_is_sent_again_after_some_round_trips() {
     }
 }
 
+/// A gateway that has been started again gets packets for its mobile hosts before these have found out, and programs of
+/// a mobile host do not wait for its first keys.
+#[test]
+fn packets_that_come_before_there_are_keys_cross_when_there_are() {
+    for host in [MOBILE, GATEWAY] {
+        for is_again in [false, true] {
+            let mut pair = pair(10, 20, 1);
+            if is_again {
+                pair.run_for(Duration::from_secs(2));
+                pair.restart(host);
+            }
+            let mut traffic = if host == MOBILE {
+                Traffic::upload(7)
+            } else {
+                Traffic::bulk(7)
+            };
+            for _ in 0..3 {
+                pair.input(host, Input::Packet(traffic.packet(100)));
+            }
+            // An idle mobile host would find out by its next keepalive.
+            pair.input(MOBILE, Input::Packet(Traffic::upload(8).packet(100)));
+            pair.run_for(Duration::from_secs(12));
+            let received = pair.received(7);
+            // A mobile host shows the connection to its gateway besides.
+            assert_eq!(received.payload, 300, "host {host}, again {is_again}");
+            assert!(received.in_order, "host {host}, again {is_again}");
+        }
+    }
+}
+
 /// TCP's data in slow start doubles with each round trip, and none of it waits here for another round trip.
 #[test]
 fn a_short_download_takes_no_round_trip_more_than_slow_start() {
