@@ -16,7 +16,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Longest time that a host is stopped or dead, and that the site has for itself between two mishaps, in ms.
 const AWAY: u64 = 8_000;
 const QUIET: u64 = 3_000;
-/// Longest time until the download goes on. TCP doubles its timeout while there is no way, and then takes up to some 15 s.
+/// Longest time until the download goes on. TCP doubles its timeout while there is no way: it takes up to some 15 s.
 const MOST: Duration = Duration::from_secs(30);
 
 /// What happens to a site.
