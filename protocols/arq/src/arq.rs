@@ -126,6 +126,12 @@ impl Arq {
         self.round_trip.measured()
     }
 
+    /// Notes the time that the handshake with the other end has taken, which is all that is known of the round trip
+    /// before the first acknowledgement.
+    pub fn handshake_lasted(&mut self, lasted: Duration) {
+        self.round_trip.handshake = Some(lasted);
+    }
+
     /// Returns the share of frames that the hop lost recently, in the direction that loses more; `None` before some
     /// hundred have crossed.
     pub fn loss(&self) -> Option<Probability> {
@@ -431,7 +437,7 @@ impl Machine for Arq {
                 self.set_limits(now);
             }
             Input::ExcuseQueues(until) => {
-                self.pace.due.limits = until;
+                self.pace.due.limits = self.pace.due.limits.max(until);
                 self.set_limits(now);
             }
             Input::LeastRate(rate) => self.path.rate(now, rate),

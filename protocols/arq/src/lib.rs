@@ -162,8 +162,8 @@ pub enum Input {
     Elsewhere(Bytes),
     /// The rate of the hop, as far as it is known. It sizes the queues.
     Rate(BitRate),
-    /// Until this time no queue is too long for its sender, up to [`Config::queue`]: the packets come from a queue that
-    /// was not, or go to one with limits of its own.
+    /// Until this time, or a later one that was given before, no queue is too long for its sender, up to
+    /// [`Config::queue`]: the packets come from a queue that was not, or go to one with limits of its own.
     ExcuseQueues(Instant),
     /// The least rate of the hop, while its rate is not known.
     LeastRate(BitRate),

@@ -271,12 +271,6 @@ impl Arq {
         Some(due.max(self.pace.due.doubt))
     }
 
-    /// Notes the time that the handshake with the other end has taken, which is all that is known of the round trip
-    /// before the first acknowledgement.
-    pub fn handshake_lasted(&mut self, lasted: Duration) {
-        self.round_trip.handshake = Some(lasted);
-    }
-
     /// Returns the retransmission timeout. On a hop that reorders, what was overtaken may be late by its window.
     fn patience(&self) -> Duration {
         let window = self.diagnosis.order.window(self.round_trip.smoothed());

@@ -180,8 +180,11 @@ impl Host {
         let is_repaired = self.associated(now, index).tcp_method() == TcpMethod::Arq;
         let former = former.filter(|_| is_repaired && !self.is_gateway(index));
         let packets = former.map(|former| former.withdraw(None).packets);
-        self.takes_over(now, index);
-        for packet in packets.unwrap_or_default() {
+        let packets = packets.unwrap_or_default();
+        if !packets.is_empty() {
+            self.takes_over(now, index);
+        }
+        for packet in packets {
             self.hand_in(now, index, packet);
         }
         self.associated(now, index).revive_connections(now);

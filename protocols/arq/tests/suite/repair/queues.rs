@@ -56,6 +56,16 @@ fn nothing_is_dropped_below_the_limit() {
     assert_eq!(end.stats().sent.packets_dropped, 0);
 }
 
+/// Between gateways queues are excused for ever, whatever else is to be excused for a while.
+#[test]
+fn a_queue_is_excused_until_the_latest_time_that_was_given() {
+    let mut end = at_ten_megabits();
+    end.input(Input::ExcuseQueues(end.now + Duration::MAX));
+    end.input(Input::ExcuseQueues(end.now));
+    end.bulk(1, 4 * LIMIT / FULL);
+    assert_eq!(end.stats().sent.packets_dropped, 0);
+}
+
 #[test]
 fn beyond_the_limit_one_segment_goes_in_an_interval() {
     let mut end = at_ten_megabits();
