@@ -289,6 +289,15 @@ impl Roaming {
         whole.or(split).map_or(0, |meter| meter.read)
     }
 
+    /// Returns the time until the mobile host has read so many more bytes of its connection, or `most`.
+    pub fn time_to_read(&mut self, bytes: u64, most: Duration) -> Duration {
+        let (began, before) = (self.now, self.read());
+        while self.read() < before + bytes && self.now.since(began) < most {
+            self.run(Duration::from_millis(10), true);
+        }
+        self.now.since(began)
+    }
+
     /// Returns the counters of an end of the connection, if that crosses whole.
     pub fn counters(&self, end: usize) -> Option<Counters> {
         let connection = self.connection.as_ref();

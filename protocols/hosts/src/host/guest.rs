@@ -64,11 +64,7 @@ impl Host {
         let Some(guest) = self.guest(index) else {
             return;
         };
-        // A late message may be one from before it left.
-        let yields = guest.yielding.as_deref();
-        let is_late = yields.is_some_and(|request| step.number <= request.step.number)
-            || (step.number == guest.number && guest.left.is_some());
-        if step.number < guest.number || is_late {
+        if guest.has_left_since(step.number) {
             return;
         }
         if step.number == guest.number && guest.service.is_served {
@@ -213,10 +209,7 @@ impl Host {
             return;
         };
         guest.service = Service::default();
-        if let Some(left) = &mut guest.left {
-            left.number = request.number;
-        }
-        guest.cease();
+        guest.cease(Some(request.number));
         self.has_ceased(now, index);
     }
 

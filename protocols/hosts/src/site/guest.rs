@@ -129,15 +129,9 @@ impl Guest {
     /// Begins the service of a guest that attaches to this gateway.
     pub(crate) fn arrives(&mut self, step: Step, proof: Proof) {
         // It is back, with new keys, before its home has asked for what it left, or before all has come that the home
-        // has sent here: what there was went with the former keys.
-        if let Some(request) = self.end_request() {
-            let left = Left {
-                number: request.number,
-                report: None,
-            };
-            self.left.get_or_insert_with(|| Box::new(left)).number = request.number;
-        }
-        self.cease();
+        // has sent here. What there was crosses by its new association.
+        let request = self.end_request();
+        self.cease(request.map(|step| step.number));
         self.service = Service {
             is_here: true,
             ..Service::default()
@@ -160,17 +154,28 @@ impl Guest {
         Some(claim.clone())
     }
 
-    /// Notes the answer to a request of the home to cease, if the guest has left.
-    pub(crate) fn cease(&mut self) {
-        if let Some(Left { number, report }) = self.left.take().map(|left| *left) {
-            self.ceased = Some(Box::new(Ceased {
-                step: Step { number, report },
-                counts: Yielded {
-                    returned: self.exchange.returned,
-                    carried: self.exchange.carried,
-                },
-            }));
-        }
+    /// Notes the answer to a request of the home to cease: to that for the attachment with this number, or to the one
+    /// that is to come, if the guest has left.
+    pub(crate) fn cease(&mut self, request: Option<u64>) {
+        let left = self.left.take().map(|left| *left);
+        let Some(number) = request.or(left.as_ref().map(|left| left.number)) else {
+            return;
+        };
+        let report = left.and_then(|left| left.report);
+        self.ceased = Some(Box::new(Ceased {
+            step: Step { number, report },
+            counts: Yielded {
+                returned: self.exchange.returned,
+                carried: self.exchange.carried,
+            },
+        }));
+    }
+
+    /// Returns true if an attachment with this number is from before the guest left, or was asked to.
+    pub(crate) fn has_left_since(&self, number: u64) -> bool {
+        let request = self.yielding.as_deref();
+        let is_asked_after = request.is_some_and(|request| number <= request.step.number);
+        number < self.number || (number == self.number && self.left.is_some()) || is_asked_after
     }
 
     /// Notes the request of the home to cease; returns the time when it is met at the latest.
@@ -189,9 +194,12 @@ impl Guest {
     /// Returns the request to cease if it can be met: all packets have come, or are waited for no more.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<Step> {
         let came = self.exchange.sent;
-        let request = self.yielding.as_deref()?;
-        let is_due = came >= request.sent || now >= request.due;
-        is_due.then(|| self.end_request()).flatten()
+        let is_due = |request: &Yielding| came >= request.sent || now >= request.due;
+        if self.yielding.as_deref().is_some_and(is_due) {
+            self.end_request()
+        } else {
+            None
+        }
     }
 
     /// Waits no more for what the home has sent before its request to cease; returns that.

@@ -137,22 +137,13 @@ fn out_of_reach() -> Roaming {
     site
 }
 
-/// Returns the time until the download goes on.
-fn goes_on(site: &mut Roaming) -> Duration {
-    let (began, before) = (site.now, site.read());
-    while site.read() == before && site.now.since(began) < SECOND * 60 {
-        site.run(Duration::from_millis(10), true);
-    }
-    site.now.since(began)
-}
-
 /// A mobile host that has begun anew knows nothing of the connection, and nothing from before follows it.
 #[test]
 fn a_sender_goes_on_when_its_mobile_host_begins_anew_at_another_gateway() {
     let mut site = out_of_reach();
     site.network.cut.clear();
     site.restart_mobile(WALL + 40_000_000_000);
-    let took = goes_on(&mut site);
+    let took = site.time_to_read(1, SECOND * 60);
     assert!(took < SECOND, "{took}");
     assert!(site.is_connected());
 }
@@ -161,7 +152,7 @@ fn a_sender_goes_on_when_its_mobile_host_begins_anew_at_another_gateway() {
 fn a_sender_goes_on_when_the_gateway_that_has_held_it_is_lost() {
     let mut site = out_of_reach();
     site.network.cut = [MOBILE, HOME, AWAY + 1].map(|at| [at, AWAY]).to_vec();
-    let took = goes_on(&mut site);
+    let took = site.time_to_read(1, SECOND * 60);
     assert!(took < SECOND * 4, "{took}");
     assert!(site.is_connected());
 }

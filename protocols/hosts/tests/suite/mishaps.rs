@@ -16,7 +16,9 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Longest time that a host is stopped or dead, and that the site has for itself between two mishaps, in ms.
 const AWAY: u64 = 8_000;
 const QUIET: u64 = 3_000;
-/// Longest time until the download goes on. TCP doubles its timeout while there is no way: it takes up to some 15 s.
+/// Bytes that have to come after each mishap.
+const ENOUGH: u64 = 100_000;
+/// Longest time until they have come. TCP doubles its timeout while there is no way: it takes up to some 15 s.
 const MOST: Duration = Duration::from_secs(30);
 
 /// What happens to a site.
@@ -62,7 +64,6 @@ fn begun(seed: u64, rate: BitRate, wire: u64) -> Roaming {
 
 /// Has a mishap happen at a gateway, from its beginning to its end.
 fn have(site: &mut Roaming, mishap: Mishap, gateway: usize, away: Duration) {
-    let others = (0..NAMES.len()).filter(|other| *other != gateway);
     match mishap {
         Mishap::Move => site.move_to(gateway),
         Mishap::Drain => {
@@ -78,8 +79,8 @@ fn have(site: &mut Roaming, mishap: Mishap, gateway: usize, away: Duration) {
         Mishap::KillMobile => kill(site, MOBILE, away),
         Mishap::Hop => cut(site, vec![[MOBILE, gateway]], away),
         Mishap::Wires => {
-            let wires = others.filter(|other| *other != MOBILE);
-            cut(site, wires.map(|other| [gateway, other]).collect(), away);
+            let others = (HOME..NAMES.len()).filter(|other| *other != gateway);
+            cut(site, others.map(|other| [gateway, other]).collect(), away);
         }
     }
 }
@@ -96,15 +97,6 @@ fn cut(site: &mut Roaming, ways: Vec<[usize; 2]>, away: Duration) {
     site.network.cut = ways;
     site.run(away, true);
     site.network.cut.clear();
-}
-
-/// Returns the time until the download goes on, or [`MOST`] if it does not.
-fn goes_on(site: &mut Roaming) -> Duration {
-    let (began, before) = (site.now, site.read());
-    while site.read() < before + 100_000 && site.now.since(began) < MOST {
-        site.run(Duration::from_millis(20), true);
-    }
-    site.now.since(began)
 }
 
 /// Times until the download went on, by what had happened to which host.
@@ -125,7 +117,7 @@ fn live_through(seed: u64, wire: u64, times: &mut Times) -> Result<(), String> {
             site.now, NAMES[gateway]
         ));
         have(&mut site, mishap, gateway, away);
-        let took = goes_on(&mut site);
+        let took = site.time_to_read(ENOUGH, MOST);
         if took >= MOST || !site.is_connected() {
             let events = &site.events[site.events.len().saturating_sub(40)..];
             let last = &last[last.len().saturating_sub(4)..];
@@ -150,7 +142,7 @@ fn a_mobile_host_comes_back_to_a_gateway_that_was_stopped() {
             site.run(Duration::from_millis(2_000 + random.below(QUIET)), true);
             let away = Duration::from_millis(random.below(AWAY));
             have(&mut site, Mishap::Stop, HOME + 1, away);
-            let took = goes_on(&mut site);
+            let took = site.time_to_read(ENOUGH, MOST);
             assert!(took < SECOND, "seed {seed}: {took} after {away}");
         }
         assert!(site.is_connected(), "seed {seed}");

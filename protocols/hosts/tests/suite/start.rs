@@ -25,9 +25,18 @@ fn pair(rate: u64, delay: u64, seed: u64) -> Pair {
     Pair::over(link, seed, 0)
 }
 
+/// The flow that leaves at a host.
+fn traffic(host: usize) -> Traffic {
+    if host == MOBILE {
+        Traffic::upload(7)
+    } else {
+        Traffic::bulk(7)
+    }
+}
+
 /// A few small packets, at any times within two seconds, both ways.
 fn chat(pair: &mut Pair, random: &mut RandomStream) {
-    let mut traffic = [(MOBILE, Traffic::upload(7)), (GATEWAY, Traffic::bulk(7))];
+    let mut traffic = [MOBILE, GATEWAY].map(|host| (host, traffic(host)));
     pair.run_for(Duration::from_millis(300));
     for _ in 0..random.below(8) {
         pair.run_for(Duration::from_millis(random.below(250)));
@@ -83,11 +92,7 @@ fn a_first_frame_that_is_lost_is_sent_again_after_some_round_trips() {
             let mut pair = pair(rate, delay, 1);
             let delay = Duration::from_millis(delay);
             pair.run_for(delay * 4);
-            let mut traffic = if host == MOBILE {
-                Traffic::upload(7)
-            } else {
-                Traffic::bulk(7)
-            };
+            let mut traffic = traffic(host);
             pair.blackout = pair.now..pair.now + delay;
             let began = pair.now;
             pair.input(host, Input::Packet(traffic.packet(100)));
@@ -111,11 +116,7 @@ fn packets_that_come_before_there_are_keys_cross_when_there_are() {
                 pair.run_for(Duration::from_secs(2));
                 pair.restart(host);
             }
-            let mut traffic = if host == MOBILE {
-                Traffic::upload(7)
-            } else {
-                Traffic::bulk(7)
-            };
+            let mut traffic = traffic(host);
             for _ in 0..3 {
                 pair.input(host, Input::Packet(traffic.packet(100)));
             }
