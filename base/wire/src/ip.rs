@@ -161,6 +161,17 @@ impl Layout {
             Version::V6 => bytes[1] |= 3 << 4,
         }
     }
+
+    /// Sets the time to live, or hop limit, of the IP header that `bytes` begin with; over IPv4, the checksum follows.
+    pub(crate) fn set_time_to_live(&self, bytes: &mut [u8], value: u8) {
+        match self.version {
+            Version::V4 => {
+                let word = u16::from(value) << 8 | u16::from(bytes[v4::TIME_TO_LIVE + 1]);
+                replace_word(bytes, v4::CHECKSUM, v4::TIME_TO_LIVE, word);
+            }
+            Version::V6 => bytes[v6::HOP_LIMIT] = value,
+        }
+    }
 }
 
 /// A checked view of an IP packet and of its transport header.

@@ -40,14 +40,12 @@ impl LastSegment {
         headers
             .get_mut(..length)?
             .copy_from_slice(&ip.bytes()[..length]);
-        let beside = [TcpFlags::SYN, TcpFlags::FIN];
-        let beside = beside.iter().filter(|flag| flags.contains(**flag)).count();
         Some(Self {
             headers,
             length,
             transport,
             layout: ip.layout(),
-            next: tcp.sequence_number() + (tcp.payload().len() + beside) as u32,
+            next: tcp.sequence().end,
         })
     }
 
@@ -68,6 +66,11 @@ impl LastSegment {
             &self.headers,
             self.transport + tcp::ACKNOWLEDGMENT_NUMBER,
         ))
+    }
+
+    /// Returns the number after all that its end has sent.
+    pub fn next(&self) -> SeqNumber {
+        self.next
     }
 
     /// Returns an acknowledgement that repeats what the segment acknowledged, with the sequence number after it. It

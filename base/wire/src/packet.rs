@@ -1,6 +1,7 @@
 //! Packets inside this host: bytes whose headers are checked once, and the permitted changes to them.
 
 mod buffer;
+mod copied;
 mod marker;
 
 use std::ops::Deref;

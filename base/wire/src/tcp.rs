@@ -150,6 +150,14 @@ impl<'a> TcpView<'a> {
         flags.contains(TcpFlags::FIN) || flags.contains(TcpFlags::RST)
     }
 
+    /// Returns the part of the sequence that the segment takes: its data, SYN and FIN.
+    pub fn sequence(&self) -> SeqRange {
+        let flags = [TcpFlags::SYN, TcpFlags::FIN].into_iter();
+        let beside = flags.filter(|flag| self.flags().contains(*flag)).count();
+        let length = (self.payload().len() + beside) as u32;
+        SeqRange::of(self.sequence_number(), length)
+    }
+
     /// Returns the receive window as it stands in the header, before scaling.
     pub fn window(&self) -> u16 {
         read_u16(self.bytes, WINDOW)

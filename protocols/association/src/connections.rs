@@ -16,7 +16,7 @@ use wire::flow::FlowKey;
 use wire::ip::Transport;
 use wire::last_segment::LastSegment;
 use wire::packet::Packet;
-use wire::tcp::TcpFlags;
+use wire::tcp::{SeqRange, TcpFlags};
 
 /// Most connections that are kept; the one whose last segment is the oldest makes room.
 const CONNECTIONS_MAX: usize = 1_024;
@@ -107,6 +107,19 @@ impl Connections {
     pub(crate) fn own(&self) -> impl Iterator<Item = FlowKey> + '_ {
         let own = self.known.iter().filter(|(_, known)| known.own.is_some());
         own.map(|(key, _)| *key)
+    }
+
+    /// Returns the flows in which segments of the other end have come since this time, each with the number after them.
+    pub(crate) fn received_since(
+        &self,
+        since: Instant,
+    ) -> impl Iterator<Item = (FlowKey, SeqNumber)> + '_ {
+        let theirs = self
+            .known
+            .iter()
+            .filter_map(|(key, known)| Some((key, known.theirs?)));
+        let recent = theirs.filter(move |(_, (heard, _))| *heard >= since);
+        recent.map(|(key, (_, last))| (key.reversed(), last.next()))
     }
 
     /// Returns an acknowledgement for the connection with the flow `key` from this end.
@@ -214,8 +227,7 @@ impl Place {
         if flags.contains(TcpFlags::SYN) || flags.contains(TcpFlags::RST) {
             return None;
         }
-        let start = tcp.sequence_number();
-        let end = start + tcp.payload().len() as u32 + u32::from(flags.contains(TcpFlags::FIN));
+        let SeqRange { start, end } = tcp.sequence();
         if end > acknowledged {
             return (start <= acknowledged).then_some(Self::Awaited(start));
         }

@@ -2,7 +2,7 @@
 
 use machine::Machine;
 use planted::Bug;
-use units::Instant;
+use units::{Instant, SeqNumber};
 use wire::flow::FlowKey;
 use wire::ip::Protocol;
 use wire::packet::Packet;
@@ -63,6 +63,15 @@ impl Association {
             self.outputs.push_back(Output::Packet(packet));
             self.tcp.resume(now, &key);
         }
+    }
+
+    /// Returns the flows of TCP from the other end in which packets have been passed on since this time, each with the
+    /// number after all that have.
+    pub fn received_since(
+        &self,
+        since: Instant,
+    ) -> impl Iterator<Item = (FlowKey, SeqNumber)> + '_ {
+        self.tcp.connections.received_since(since)
     }
 
     /// Passes on a packet that has crossed the hop.

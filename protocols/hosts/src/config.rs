@@ -74,6 +74,9 @@ pub struct MobileTerms {
     pub keepalive: bool,
     /// While it has traffic, it compares the gateways of its site, and moves to a better one.
     pub compares_gateways: bool,
+    /// Before it leaves its gateway for a far one, its home sends that copies of what is on its way, so that a download
+    /// stalls for a round trip of the hop, however far the two gateways are from each other.
+    pub gathers_copies: bool,
 }
 
 impl Config {

@@ -5,6 +5,7 @@ mod attachment;
 mod bindings;
 mod claims;
 mod comparison;
+mod copies;
 mod detour;
 mod directory;
 mod drain;
@@ -15,6 +16,7 @@ mod keys;
 mod members;
 mod mobile;
 mod presence;
+mod proofs;
 mod reach;
 mod receive;
 mod relay;
@@ -57,7 +59,7 @@ use crate::streams::StreamMaker;
 use crate::tap::Outputs;
 pub(crate) use claims::NextKey;
 pub use members::AdmitError;
-use mobile::MobileSide;
+use mobile::{MobileSide, Moves};
 
 use crate::{Caps, Config, Event, EventKind, Input, MobileTerms, Output, Role};
 
@@ -156,6 +158,10 @@ impl Host {
                 detour: mobile.detours.then(Detour::new),
                 keepalive: mobile.keepalive.then(Keepalive::new),
                 comparisons: Comparisons::new(mobile.compares_gateways),
+                moves: Moves {
+                    gathers: mobile.gathers_copies,
+                    ..Moves::default()
+                },
                 ..MobileSide::default()
             },
         };

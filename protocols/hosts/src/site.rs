@@ -6,6 +6,7 @@
 
 mod attachment;
 mod comparison;
+mod copies;
 mod directory;
 mod drain;
 mod exchange;
@@ -28,6 +29,7 @@ use units::Instant;
 pub(crate) use attachment::{Attachment, Cause, Trial};
 pub use comparison::ComparisonStatus;
 pub(crate) use comparison::{CompareStep, Comparisons, Tally};
+pub(crate) use copies::{Copies, Gathering, Progress, RECENT, acknowledges, is_copied};
 pub(crate) use directory::{Directory, Entry, Mark, Portion, Reader, Replica};
 pub(crate) use drain::{Drain, is_avoided};
 pub(crate) use exchange::{Exchange, Late};
@@ -35,7 +37,7 @@ pub(crate) use exits::{Flows, begins_connection_to_internet};
 pub(crate) use guest::{Ceased, Guest, Left, Service};
 pub(crate) use home::{Course, Departure, Home, Request, Stage};
 pub(crate) use message::{
-    Key, Proof, SiteMessage, Step, Yielded, proven_attachment, proven_number,
+    Key, Proof, SiteMessage, Step, Yielded, proven_attachment, proven_copies, proven_number,
 };
 pub(crate) use overload::Requests;
 pub(crate) use parts::{Parts, split};
@@ -116,6 +118,8 @@ pub(crate) struct Directories {
 #[derive(Debug)]
 pub(crate) struct InSite {
     pub(crate) member: Member,
+    /// Copies that this gateway has for it, a mobile host that is about to come.
+    pub(crate) copies: Option<Box<Copies>>,
     /// True if its association has ended and others go on: its frames are void until there are new keys.
     pub(crate) is_void: bool,
     /// Parts of its latest message.
@@ -145,6 +149,7 @@ impl From<SitePart> for InSite {
                 SitePart::Gateway | SitePart::Home => Member::Gateway,
                 SitePart::Guest(home) => Member::Guest(Guest::of(home)),
             },
+            copies: None,
             is_void: false,
             parts: Parts::default(),
             messages: 0,

@@ -81,7 +81,10 @@ impl Default for Setting {
             is_told: false,
             tcp: Tcp::Whole(TcpMethod::Arq),
             exits: GuestExits::OfSilentHome,
-            mobile: MobileTerms::default(),
+            mobile: MobileTerms {
+                gathers_copies: true,
+                ..MobileTerms::default()
+            },
             is_secret: false,
         }
     }

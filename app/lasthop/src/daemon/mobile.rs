@@ -133,6 +133,7 @@ fn terms(config: &MobileConfig) -> hosts::MobileTerms {
         detours: config.fallback() == Fallback::Direct,
         keepalive: true,
         compares_gateways: !config.gateway.get_ref().stay,
+        gathers_copies: true,
     }
 }
 

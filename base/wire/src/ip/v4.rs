@@ -13,6 +13,7 @@ pub const HEADER_LENGTH: usize = 20;
 const TOTAL_LENGTH: usize = 2;
 const IDENTIFICATION: usize = 4;
 const FRAGMENT: usize = 6;
+pub(super) const TIME_TO_LIVE: usize = 8;
 pub(super) const CHECKSUM: usize = 10;
 const SOURCE: usize = 12;
 const DESTINATION: usize = 16;
@@ -100,7 +101,7 @@ impl<'a> Ipv4View<'a> {
 
     /// Returns the remaining hop count.
     pub fn time_to_live(&self) -> u8 {
-        self.bytes[8]
+        self.bytes[TIME_TO_LIVE]
     }
 
     /// Returns the protocol of the payload.

@@ -10,6 +10,7 @@ use crate::malformed::{Header, Malformed, require};
 pub const HEADER_LENGTH: usize = 40;
 
 const PAYLOAD_LENGTH: usize = 4;
+pub(super) const HOP_LIMIT: usize = 7;
 const SOURCE: usize = 8;
 const DESTINATION: usize = 24;
 
@@ -74,7 +75,7 @@ impl<'a> Ipv6View<'a> {
 
     /// Returns the remaining hop count.
     pub fn hop_limit(&self) -> u8 {
-        self.bytes[7]
+        self.bytes[HOP_LIMIT]
     }
 
     /// Returns the protocol of the payload after the extension headers that were skipped. A routing header with

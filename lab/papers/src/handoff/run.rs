@@ -1,7 +1,7 @@
 //! One download with hand-offs, and its metrics.
 
 use experiment::{Case, Measurements, Metric, PlanError, RunError};
-use hosts::TcpMethod;
+use hosts::{MobileTerms, TcpMethod};
 use machine::RandomStream;
 use serde::Deserialize;
 use sites::ends::Ends;
@@ -44,6 +44,8 @@ const MOST: u64 = 10_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Departure {
+    /// Both hops work, and the next gateway has copies of what is on its way before the former one is left.
+    Bicast,
     /// Both hops work: the next one is there before the former one is left.
     Overlap,
     /// The former hop ends at once, and what is queued there goes on by the wire: a buffered hand-off.
@@ -52,6 +54,13 @@ enum Departure {
     Hard,
     /// The same, and nobody tells the mobile host.
     Unnoticed,
+}
+
+impl Departure {
+    /// Returns true if nothing comes from the former gateway any more, which then must not be the home.
+    fn cuts(self) -> bool {
+        !matches!(self, Self::Bicast | Self::Overlap)
+    }
 }
 
 /// The `[parameters]` of a plan.
@@ -149,6 +158,10 @@ impl Run {
             wire: wire / 2,
             tcp,
             is_told: true,
+            mobile: MobileTerms {
+                gathers_copies: self.parameters.departure == Departure::Bicast,
+                ..MobileTerms::default()
+            },
             ..Setting::default()
         });
         site.run(Duration::from_secs(1), true);
@@ -197,7 +210,7 @@ fn depart(site: &mut Roaming, departure: Departure) {
     let present = serving(site);
     let others = (0..NAMES.len()).filter(|other| *other != present);
     site.network.cut = match departure {
-        Departure::Overlap => Vec::new(),
+        Departure::Bicast | Departure::Overlap => Vec::new(),
         Departure::Buffered => vec![[MOBILE, present]],
         Departure::Hard | Departure::Unnoticed => others.map(|other| [present, other]).collect(),
     };
@@ -217,7 +230,7 @@ pub(super) fn measure(run: &Run) -> Result<Measurements, RunError> {
     let (read, begun) = (site.read(), site.now);
     let mut stalls = Vec::new();
     for pause in run.pauses() {
-        if serving(&site) == HOME && departure != Departure::Overlap {
+        if serving(&site) == HOME && departure.cuts() {
             site.move_to(2);
             site.run(Duration::from_millis(500), true);
         }

@@ -37,7 +37,7 @@ fn some_hand_offs_are_the_golden_ones() {
         "hand_offs=2",
         "interval=3 s",
         "axes.wire=[\"20 ms\"]",
-        "axes.departure=[\"overlap\", \"hard\"]",
+        "axes.departure=[\"bicast\", \"overlap\", \"hard\"]",
     ];
     let table = table(named("handoff-departures"), &changes);
     let mut lines = String::new();

@@ -33,7 +33,7 @@ impl Host {
             return;
         }
         self.begin_hand_off(now, within);
-        self.mobile.announced = Some(now + within);
+        self.mobile.moves.announced = Some(now + within);
         if self.mobile.attachment.is_some() || self.peers.get(present).is_none() {
             return;
         }
@@ -46,7 +46,13 @@ impl Host {
 
     /// Ends what was announced, when its time has come: whoever answers from now on is in reach.
     pub(super) fn announced_due(&mut self, now: Instant) {
-        if self.mobile.announced.take_if(|at| *at <= now).is_some() {
+        if self
+            .mobile
+            .moves
+            .announced
+            .take_if(|at| *at <= now)
+            .is_some()
+        {
             self.link_up(now);
         }
     }

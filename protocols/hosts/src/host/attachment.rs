@@ -136,8 +136,8 @@ impl Host {
         let may_try = self.may_keep_its_home() && cause != Cause::First;
         let side = &mut self.mobile;
         let wall = self.endpoint.wall_clock(now);
-        side.attachments = wall.max(side.attachments + 1);
-        let mut attachment = Attachment::new(now, to, side.attachments, cause);
+        side.moves.latest = wall.max(side.moves.latest + 1);
+        let mut attachment = Attachment::new(now, to, side.moves.latest, cause);
         attachment.trial = may_try.then(Trial::default);
         side.attachment = Some(attachment);
         self.end_comparison(now);
@@ -162,6 +162,12 @@ impl Host {
         if attachment.trial.is_some() {
             return self.begin_trial(now, index);
         }
+        if self.gathers(now, index) {
+            return;
+        }
+        let Some(attachment) = &mut self.mobile.attachment else {
+            return;
+        };
         let begins = attachment.due.replace(now).is_none();
         let former = self.mobile.gateway;
         let reports = former != index && attachment.report.is_none();
@@ -207,6 +213,10 @@ impl Host {
             let _ = self.endpoint.retry_now(now, self.peers[to].id);
             return self.follow_sessions(now, None);
         }
+        self.gather_due(now);
+        let Some(attachment) = &mut self.mobile.attachment else {
+            return;
+        };
         if attachment.asks(now) {
             if let Some(trial) = &mut attachment.trial {
                 trial.ask(now);
@@ -226,7 +236,11 @@ impl Host {
                 self.send_site_message(now, former, &SiteMessage::Leave(step.clone()));
             }
             let home = home.map(|home| self.key_of(home)).unwrap_or_default();
-            self.send_site_message(now, to, &SiteMessage::Attach(step, proof, home));
+            let progress = self.last_progress(number);
+            let progress = progress.map(|progress| progress.encode());
+            let attach = SiteMessage::Attach(step, proof, home).encode();
+            let messages = [progress.unwrap_or_default(), attach].concat();
+            self.send_site_messages(now, to, &messages);
             if has_no_other {
                 self.send_site_message(now, to, &SiteMessage::Alone(number));
             }
@@ -291,9 +305,9 @@ impl Host {
     /// The home knows a later number, of an earlier life of this host: asks again with the next one.
     pub(super) fn attachment_is_behind(&mut self, now: Instant, index: usize, latest: u64) {
         let side = &mut self.mobile;
-        if side.attachment.is_none() && side.gateway == index && side.attachments <= latest {
+        if side.attachment.is_none() && side.gateway == index && side.moves.latest <= latest {
             // It was served while its home was silent, which knows of an earlier life of this host.
-            side.attachments = latest;
+            side.moves.latest = latest;
             self.begin_attachment(now, index, Cause::First);
             return self.gateway_established(now, index, false);
         }
@@ -301,8 +315,8 @@ impl Host {
             && attachment.to == index
             && attachment.number <= latest
         {
-            side.attachments = latest.saturating_add(1);
-            attachment.number = side.attachments;
+            side.moves.latest = latest.saturating_add(1);
+            attachment.number = side.moves.latest;
             attachment.due = Some(now);
             self.attach_due(now);
         }
@@ -355,11 +369,14 @@ impl Host {
         self.route_to(index);
     }
 
-    /// Returns true if nothing may cross the hop to or from this gateway: it does not serve this host yet, or another
-    /// one is asked to.
+    /// Returns true if nothing may cross the hop to or from a peer: a gateway that does not serve this host yet, or
+    /// shall not any more; or a mobile host that has not attached to this gateway since there are keys.
     pub(super) fn waits_for_attachment(&self, index: usize) -> bool {
         let asked = self.mobile.attachment.as_ref();
-        self.mobile.gateway == index && asked.is_some_and(Attachment::freezes)
+        match &self.peers[index].site.member {
+            Member::Guest(guest) => guest.service.has_other_keys,
+            _ => self.mobile.gateway == index && asked.is_some_and(Attachment::freezes),
+        }
     }
 
     /// Returns true if packets of a peer with a source of this owner are passed on: it is the owner, or a gateway that

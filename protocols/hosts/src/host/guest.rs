@@ -42,6 +42,11 @@ impl Host {
                 self.sent_to_home(now, home);
                 self.hand_in(now, home, packet);
             }
+            None if self.acknowledges_copies(index, &packet) => {
+                if let Some(home) = home {
+                    self.hand_in(now, home, packet);
+                }
+            }
             None => self.counts.packets_unroutable += 1,
         }
         None
@@ -71,10 +76,15 @@ impl Host {
             return self.answer_guest(now, index);
         }
         self.change_guest(index, |guest| guest.arrives(step.clone(), proof));
+        self.link(now, index);
         self.takes_over(now, index);
+        let begun = self.begin_with_copies(now, index, step.number);
         if let Some(home) = home {
             self.sent_to_home(now, home);
-            self.send_site_message(now, home, &SiteMessage::Arrived(mobile, step, proof));
+            let begun = begun.map(|flows| SiteMessage::Begun(mobile, step.number, flows).encode());
+            let arrived = SiteMessage::Arrived(mobile, step, proof).encode();
+            let messages = [begun.unwrap_or_default(), arrived].concat();
+            self.send_site_messages(now, home, &messages);
         }
     }
 
@@ -255,6 +265,7 @@ impl Host {
                 if let Some(guest) = self.guest(index) {
                     guest.exchange = Exchange::default();
                 }
+                self.peers[index].site.copies = None;
                 self.arrive_again(now, index);
             }
         }

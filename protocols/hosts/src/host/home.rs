@@ -1,14 +1,17 @@
 //! Which gateway of a site serves a mobile host: the part of its home, which decides.
 
+use std::collections::BTreeSet;
+
 use association::{Association, Report};
 use planted::Bug;
 use units::{Duration, Instant};
+use wire::flow::FlowKey;
 use wire::packet::Packet;
 
 use super::Host;
 use crate::EventKind;
 use crate::site::{
-    Course, Departure, Home, Late, Member, Request, SiteMessage, Stage, Step, Yielded,
+    Course, Departure, Home, Late, Member, Request, SiteMessage, Stage, Step, Yielded, is_copied,
     proven_number,
 };
 
@@ -34,10 +37,15 @@ impl Host {
             if was_elsewhere {
                 self.announce(index, EventKind::Established { fresh: true });
             }
+            let begun = self.begin_with_copies(now, index, step.number);
+            if let Some(home) = self.home(index) {
+                home.has_begun(now, step.number, None, begun.unwrap_or_default());
+            }
         }
         let Some(home) = self.home(index) else { return };
+        let begun = home.end_copying(now, step.number, to);
         if home.moving.is_some() {
-            return self.set_next(now, index, to, &step);
+            return self.set_next(now, index, to, &step, begun);
         }
         match home.place {
             Some(from) if to != Some(from) => {
@@ -45,7 +53,7 @@ impl Host {
                 home.answer = None;
                 let due = self.patience_ends(now, from);
                 if let Some(home) = self.home(index) {
-                    home.begin_move(due, from, to, step.report);
+                    home.begin_move(due, from, to, step.report).set_begun(begun);
                 }
                 self.await_former(now, index);
                 self.finish_move(now, index);
@@ -54,13 +62,20 @@ impl Host {
                 home.answer = None;
                 self.answer_attachment(now, index);
             }
-            None => self.place_from_here(now, index, to, step.report.as_ref()),
+            None => self.place_from_here(now, index, to, step.report.as_ref(), &begun),
         }
     }
 
     /// Notes the next gateway of a mobile host that has left its former one, or has given up its last attachment and
     /// begins anew.
-    fn set_next(&mut self, now: Instant, index: usize, to: Option<usize>, step: &Step) {
+    fn set_next(
+        &mut self,
+        now: Instant,
+        index: usize,
+        to: Option<usize>,
+        step: &Step,
+        begun: BTreeSet<FlowKey>,
+    ) {
         let moving = self.home(index).and_then(|home| home.moving.as_deref());
         let Some(moving) = moving else { return };
         let (from, has_left, due) = (moving.from, moving.has_left(), moving.due);
@@ -71,7 +86,10 @@ impl Host {
             Some(_) | None => due,
         };
         let moving = self.home(index).and_then(|home| home.moving.as_deref_mut());
-        let returned = moving.map(|moving| moving.set_next(due, to, step));
+        let returned = moving.map(|moving| {
+            moving.set_begun(begun);
+            moving.set_next(due, to, step)
+        });
         for packet in returned.unwrap_or_default() {
             self.go_on(now, index, packet);
         }
@@ -216,8 +234,9 @@ impl Host {
         index: usize,
         to: Option<usize>,
         report: Option<&Report>,
+        begun: &BTreeSet<FlowKey>,
     ) {
-        let (answer, packets) = match to {
+        let (answer, mut packets) = match to {
             Some(_) => self.end_service(now, index, report),
             None => (None, Vec::new()),
         };
@@ -228,6 +247,7 @@ impl Host {
             home.is_at(to);
             home.answer = answer;
         }
+        packets.retain(|packet| !is_copied(packet, begun));
         for packet in packets {
             self.send_to_member(now, index, packet);
         }

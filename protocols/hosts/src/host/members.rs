@@ -149,6 +149,10 @@ impl Host {
         {
             self.mobile.gateway = home;
             self.route_to(home);
+            if self.peers[home].presence.is_linked() {
+                // There are keys for a comparison or a move, and others show that it is to serve.
+                self.leave_gateway(now, home);
+            }
             self.connect(now, home);
         }
     }

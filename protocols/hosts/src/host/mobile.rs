@@ -9,6 +9,17 @@ use crate::keepalive::Keepalive;
 use crate::resolver::Inquiry;
 use crate::site::{Attachment, Comparisons, Watch};
 
+/// What a mobile host knows of its moves between gateways.
+#[derive(Debug, Default)]
+pub(crate) struct Moves {
+    /// Number of the latest attachment.
+    pub(crate) latest: u64,
+    /// Time when a hand-off begins that was announced.
+    pub(crate) announced: Option<Instant>,
+    /// True if the next gateway gathers copies before this host leaves its own.
+    pub(crate) gathers: bool,
+}
+
 /// State of a mobile host, which a gateway does not use.
 #[derive(Debug, Default)]
 pub(crate) struct MobileSide {
@@ -16,13 +27,11 @@ pub(crate) struct MobileSide {
     pub(crate) gateway: usize,
     /// Its address without a relay, while another gateway relays.
     pub(crate) direct: Option<HopAddress>,
-    /// Its attachment to another gateway, if that is not complete, and the number of the latest one.
+    /// Its attachment to another gateway, if that is not complete.
     pub(crate) attachment: Option<Attachment>,
-    pub(crate) attachments: u64,
+    pub(crate) moves: Moves,
     /// The watch on the gateway, in a site with several.
     pub(crate) watch: Watch,
-    /// Time when a hand-off begins that was announced.
-    pub(crate) announced: Option<Instant>,
     /// The comparisons of that gateway with others.
     pub(crate) comparisons: Comparisons,
     /// True if it has begun to connect.
@@ -56,7 +65,7 @@ impl MobileSide {
         let claims = self.next_key.as_ref().and_then(|next| next.claims.due());
         let attachment = self.attachment.as_ref().and_then(Attachment::acts_at);
         let watch = machine::earlier(self.watch.due(), self.comparisons.due());
-        let watch = machine::earlier(watch, self.announced);
+        let watch = machine::earlier(watch, self.moves.announced);
         let gateways = machine::earlier(attachment, watch);
         let ways = machine::earlier(machine::earlier(keepalive, detour), gateways);
         let questions = machine::earlier(self.inquiry.questions.due(), claims);

@@ -9,6 +9,7 @@ use wire::ethernet;
 
 use super::Host;
 use crate::peer::around_relay;
+use crate::site::Member;
 use crate::{EventKind, terms};
 
 impl Host {
@@ -153,6 +154,9 @@ impl Host {
         });
         peer.association = Some(Box::new(fresh));
         peer.site.is_void = is_only_compared;
+        if let Member::Guest(guest) = &mut peer.site.member {
+            guest.service.has_other_keys = guest.service.is_here;
+        }
         if let Some(sharing) = &mut self.sharing {
             // A silence of the former association ends here: none of its frames is acknowledged any more.
             sharing.air.is_heard(now, index);

@@ -11,10 +11,10 @@ use super::Host;
 use super::members::stays_at_home;
 use crate::peer::Peer;
 use crate::site::{
-    Guest, Home, Key, Member, Parts, Proof, SiteMessage, Step, proven_attachment, proven_number,
+    Guest, Home, Key, Member, Parts, SiteMessage, proven_attachment, proven_copies, proven_number,
     split,
 };
-use crate::{EventKind, Output, Role, SitePart, SiteStatus};
+use crate::{Output, Role, SitePart, SiteStatus};
 
 /// Time after a move until the queue of a hop is measured against its own rate: that is not known yet, and senders need
 /// some round trips to notice it.
@@ -64,6 +64,20 @@ impl Host {
             (Role::Gateway, Member::Guest(_), SiteMessage::Attach(step, proof, home)) => {
                 self.guest_attaches(now, index, step, proof, &home);
             }
+            (Role::Gateway, Member::Guest(_), SiteMessage::Gather(number, proof, home)) => {
+                self.guest_prepares(now, index, number, proof, &home);
+            }
+            (Role::Gateway, Member::Home(_), SiteMessage::Gather(number, ..)) => {
+                self.send_copies(now, index, None, number);
+            }
+            (
+                Role::Gateway,
+                Member::Home(_) | Member::Guest(_),
+                SiteMessage::Progress(number, progress),
+            ) => {
+                self.progressed(now, index, number, progress);
+            }
+            (Role::Mobile, _, SiteMessage::Gathered(number)) => self.gathered(now, index, number),
             (Role::Gateway, Member::Guest(_), SiteMessage::Leave(step)) => {
                 self.guest_leaves(now, index, &step);
             }
@@ -96,6 +110,8 @@ impl Host {
             | SiteMessage::Yield { mobile, .. }
             | SiteMessage::Yielded { mobile, .. }
             | SiteMessage::Flows(mobile, _)
+            | SiteMessage::SendCopies(mobile, ..)
+            | SiteMessage::Begun(mobile, ..)
             | SiteMessage::Left(mobile, ..) => index_of(mobile),
             SiteMessage::Attach(..)
             | SiteMessage::Attached(_)
@@ -106,6 +122,9 @@ impl Host {
             | SiteMessage::Leave(_)
             | SiteMessage::Alone(_)
             | SiteMessage::Dismissed
+            | SiteMessage::Gather(..)
+            | SiteMessage::Progress(..)
+            | SiteMessage::Gathered(_)
             | SiteMessage::Portion(_)
             | SiteMessage::Read(_) => None,
         };
@@ -113,10 +132,20 @@ impl Host {
         let is_home = self.home_of(index) == Some(from);
         match message {
             SiteMessage::Arrived(_, step, proof)
-                if self.is_claimed_rightly(from, index, &step, &proof)
+                if self.is_proven(from, index, &proof, |key| proven_attachment(key, &step))
                     && !stays_at_home(&self.peers[index].settings) =>
             {
                 self.place(now, index, Some(from), step);
+            }
+            SiteMessage::SendCopies(_, number, proof)
+                if self.is_proven(from, index, &proof, |key| proven_copies(key, number)) =>
+            {
+                self.send_copies(now, index, Some(from), number);
+            }
+            SiteMessage::Begun(_, number, flows) => {
+                if let Some(home) = self.home(index) {
+                    home.has_begun(now, number, Some(from), flows);
+                }
             }
             SiteMessage::ArrivedBehind(_, number, proof) if is_home => {
                 self.guest_is_behind(now, index, &SiteMessage::Behind(number, proof));
@@ -140,58 +169,9 @@ impl Host {
         }
     }
 
-    /// Returns true if a mobile host has proven that this gateway is to serve it. The first claim without a proof is
-    /// announced.
-    fn is_claimed_rightly(
-        &mut self,
-        gateway: usize,
-        mobile: usize,
-        step: &Step,
-        proof: &Proof,
-    ) -> bool {
-        let (keys, mobile_id) = (&self.peers[gateway], self.peers[mobile].id);
-        let mut keys = std::iter::once(&keys.settings.public).chain(&keys.keys.former);
-        let is_right = keys.any(|key| {
-            let content = proven_attachment(key, step);
-            self.endpoint.is_proof(mobile_id, &content, proof)
-        });
-        if !is_right {
-            self.has_forged(gateway, mobile);
-        }
-        is_right
-    }
-
-    /// Announces that a gateway claims a mobile host without having been asked to, the first time.
-    fn has_forged(&mut self, gateway: usize, mobile: usize) {
-        if !std::mem::replace(&mut self.peers[gateway].site.has_forged, true) {
-            let mobile = self.peers[mobile].settings.name.clone();
-            self.announce(gateway, EventKind::ClaimedWithoutProof { mobile });
-        }
-    }
-
-    /// Returns true if a mobile host names the home that its gateway has named, or if an operator has named that.
-    pub(super) fn is_home_of(&mut self, mobile: usize, home: &Key) -> bool {
-        let teller = self.peers[mobile].site.teller;
-        let home = PublicKey::from_bytes(*home);
-        match teller.filter(|teller| !self.is_key_of(*teller, &home)) {
-            Some(teller) => {
-                self.has_forged(teller, mobile);
-                false
-            }
-            None => true,
-        }
-    }
-
     /// Returns true if this mobile host believes what a gateway tells of others: it is its home.
     pub(super) fn may_tell(&self, index: usize) -> bool {
         self.own_home().unwrap_or(self.mobile.gateway) == index
-    }
-
-    /// Returns true if the home of this mobile host has said this, or if it is from there.
-    fn home_has_proven(&self, from: usize, content: &[u8], proof: &Proof) -> bool {
-        self.own_home().is_some_and(|home| {
-            from == home || self.endpoint.is_proof(self.peers[home].id, content, proof)
-        })
     }
 
     /// Returns the gateway to which this mobile host belongs.
@@ -201,15 +181,6 @@ impl Host {
         peers
             .find(|(_, peer)| is_home(peer))
             .map(|(index, _)| index)
-    }
-
-    /// Returns the proof of this host for a peer.
-    pub(super) fn prove(&self, to: Option<usize>, content: &[u8]) -> Proof {
-        let id = to
-            .and_then(|index| self.peers.get(index))
-            .map(|peer| peer.id);
-        id.and_then(|id| self.endpoint.prove(id, content))
-            .unwrap_or_default()
     }
 
     pub(super) fn send_site_message(&mut self, now: Instant, to: usize, message: &SiteMessage) {
@@ -324,8 +295,9 @@ impl Host {
         now: Instant,
         index: usize,
     ) -> Option<Box<Association>> {
+        let has_other_keys = self.waits_for_attachment(index) && self.role == Role::Gateway;
         let peer = &mut self.peers[index];
-        peer.site.is_void = true;
+        peer.site.is_void = !has_other_keys;
         if !peer.presence.is_linked() {
             return self.dissociate(index);
         }
@@ -348,6 +320,7 @@ impl Host {
 
     /// Sends a packet to a peer, by the gateway that serves it.
     pub(super) fn send_to_member(&mut self, now: Instant, index: usize, packet: Packet) {
+        self.send_to_next(now, index, &packet);
         let home = self.home_of(index);
         let place = match &mut self.peers[index].site.member {
             Member::Home(home) => {
@@ -387,7 +360,10 @@ impl Host {
         if packet.is_marker() {
             return self.marker_came(now, destination, from, packet);
         }
-        let serves = |home: &&mut Home| home.is_served_by(from);
+        if packet.is_marked_copy() {
+            return self.copy_came(now, destination, from, packet);
+        }
+        let serves = |home: &&mut Home| home.is_served_by(from) || home.takes(from, &packet);
         if let Some(index) = source
             && let Some(home) = self.home(index).filter(serves)
         {
@@ -442,13 +418,14 @@ impl Host {
                     return false;
                 };
                 let (has_left, due) = (moving.has_left(), moving.due);
+                let is_there = moving.is_there(packet);
                 if has_left && !moving.hold(packet.clone(), true) {
                     return false;
                 }
                 home.exchange(from).returned += packet.data_segments();
                 if has_left {
                     self.agenda.site.set(index, due);
-                } else {
+                } else if !is_there {
                     self.go_on(now, index, packet.clone());
                 }
                 self.finish_move(now, index);
@@ -466,6 +443,7 @@ impl Host {
             self.yield_due(now, index);
             self.arrive_if_unserved(now, index);
             self.home_due(now, index);
+            self.forget_copies(now, index);
         }
         self.drain_due(now);
         self.tell_due(now);

@@ -3,6 +3,8 @@
 use association::Report;
 use units::{Duration, Instant};
 
+use super::copies::Gathering;
+
 /// Pause before the first repetition of a request; it doubles, up to the longest one.
 const PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MOST: Duration = Duration::from_secs(2);
@@ -82,6 +84,16 @@ impl Trial {
     }
 }
 
+/// When an attachment repeats what it has sent.
+#[derive(Debug)]
+struct Repetitions {
+    /// Time of the next handshake, until there are keys, and the pause after it.
+    handshake: Instant,
+    after_handshake: Duration,
+    /// The pause after the next request.
+    after_request: Duration,
+}
+
 /// An attachment that is not complete.
 #[derive(Debug)]
 pub(crate) struct Attachment {
@@ -100,9 +112,9 @@ pub(crate) struct Attachment {
     pub(crate) report: Option<Report>,
     /// Time of the next request, since this host asks.
     pub(crate) due: Option<Instant>,
-    /// Time of the next repetition of the handshake, until there are keys, and the pause after it.
-    handshake: (Instant, Duration),
-    pause: Duration,
+    repetitions: Repetitions,
+    /// The wait for copies at the next gateway.
+    pub(crate) gathering: Option<Box<Gathering>>,
     /// Time when it is given up, if this host can stay with another gateway.
     ends: Option<Instant>,
 }
@@ -120,8 +132,12 @@ impl Attachment {
             since: now,
             report: None,
             due: None,
-            handshake: (now + HANDSHAKE, HANDSHAKE * 2),
-            pause: PAUSE,
+            repetitions: Repetitions {
+                handshake: now + HANDSHAKE,
+                after_handshake: HANDSHAKE * 2,
+                after_request: PAUSE,
+            },
+            gathering: None,
             ends: cause.patience().map(|patience| now + patience),
         }
     }
@@ -133,7 +149,7 @@ impl Attachment {
 
     /// Returns true if the message for keys was repeated.
     pub(crate) fn has_repeated(&self) -> bool {
-        self.handshake.1 > HANDSHAKE * 2
+        self.repetitions.after_handshake > HANDSHAKE * 2
     }
 
     /// Ends the trial, as the next gateway is to serve this host.
@@ -149,10 +165,16 @@ impl Attachment {
 
     /// Returns true if the message for keys is to be repeated, and sets the time of the next one.
     pub(crate) fn repeats_handshake(&mut self, now: Instant) -> bool {
-        let (due, pause) = self.handshake;
-        let repeats = self.due.is_none() && due <= now;
+        let Repetitions {
+            handshake,
+            after_handshake,
+            ..
+        } = &mut self.repetitions;
+        let waits_for_keys = self.due.is_none() && self.gathering.is_none();
+        let repeats = waits_for_keys && *handshake <= now;
         if repeats {
-            self.handshake = (now + pause, pause * 2);
+            *handshake = now + *after_handshake;
+            *after_handshake = *after_handshake * 2;
         }
         repeats
     }
@@ -161,15 +183,20 @@ impl Attachment {
     pub(crate) fn asks(&mut self, now: Instant) -> bool {
         let asks = self.due.is_some_and(|due| due <= now);
         if asks {
-            self.due = Some(now + self.pause);
-            self.pause = (self.pause * 2).min(PAUSE_MOST);
+            let pause = &mut self.repetitions.after_request;
+            self.due = Some(now + *pause);
+            *pause = (*pause * 2).min(PAUSE_MOST);
         }
         asks
     }
 
     /// Returns the time of the next request, or when it is given up.
     pub(crate) fn acts_at(&self) -> Option<Instant> {
-        machine::earlier(self.due.or(Some(self.handshake.0)), self.ends)
+        let before = match &self.gathering {
+            Some(gathering) => gathering.due(),
+            None => Some(self.repetitions.handshake),
+        };
+        machine::earlier(self.due.or(before), self.ends)
     }
 
     /// Returns true if it is to be given up.

@@ -48,6 +48,8 @@ pub(crate) struct Guest {
 pub(crate) struct Service {
     /// True since it has attached: packets to it are taken.
     pub(crate) is_here: bool,
+    /// True if there are other keys since then: packets to it wait until it attaches with these, or leaves.
+    pub(crate) has_other_keys: bool,
     /// True once its home has said so: packets from it are taken.
     pub(crate) is_served: bool,
     /// True once all that another gateway had of it has come: it may leave without being asked to.

@@ -1,6 +1,6 @@
 //! A mobile host at its home.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use association::Report;
 use planted::Bug;
@@ -8,6 +8,7 @@ use units::{Duration, Instant};
 use wire::flow::FlowKey;
 use wire::packet::Packet;
 
+use super::copies::{Copying, acknowledges, is_copied};
 use super::exchange::{Exchange, Patience};
 use super::exits::Flows;
 use super::message::{Step, Yielded};
@@ -44,6 +45,8 @@ pub(crate) struct Home {
     pub(crate) flows: BTreeMap<usize, Flows>,
     /// Its move from another gateway, until that has ceased.
     pub(crate) moving: Option<Box<Moving>>,
+    /// The copies that are sent to its next gateway.
+    pub(crate) copying: Option<Box<Copying>>,
 }
 
 /// A move from another gateway.
@@ -64,6 +67,8 @@ pub(crate) struct Moving {
     /// Time from which nothing is waited for any more.
     pub(crate) due: Instant,
     held: Held,
+    /// Flows with which the next gateway has begun by copies: what the former one has of them is there.
+    begun: BTreeSet<FlowKey>,
 }
 
 /// How far a move has come.
@@ -133,8 +138,8 @@ impl Home {
         from: usize,
         to: Option<usize>,
         report: Option<Report>,
-    ) {
-        self.moving = Some(Box::new(Moving {
+    ) -> &mut Moving {
+        self.moving.insert(Box::new(Moving {
             from,
             to,
             stage: Stage::Asked,
@@ -144,7 +149,55 @@ impl Home {
             awaited: None,
             due,
             held: Held::default(),
-        }));
+            begun: BTreeSet::new(),
+        }))
+    }
+
+    /// Has copies sent to its next gateway, for the attachment with this number, until that has begun to serve it.
+    /// Returns false if it moves, as what waits is not sent.
+    pub(crate) fn begin_copying(&mut self, now: Instant, to: Option<usize>, number: u64) -> bool {
+        let may_begin = self.moving.is_none() && self.place != to && number > self.number;
+        let goes_on = self
+            .copying
+            .as_ref()
+            .is_some_and(|copying| copying.is_for(now, to, number));
+        if may_begin && !goes_on {
+            self.copying = Some(Box::new(Copying::new(now, to, number)));
+        }
+        may_begin
+    }
+
+    /// Notes the flows with which the next gateway has begun by copies, if those were sent for this attachment.
+    pub(crate) fn has_begun(
+        &mut self,
+        now: Instant,
+        number: u64,
+        to: Option<usize>,
+        flows: Vec<FlowKey>,
+    ) {
+        let copying = self.copying.as_mut();
+        if let Some(copying) = copying.filter(|copying| copying.is_for(now, to, number)) {
+            copying.has_begun(flows);
+        }
+    }
+
+    /// Ends the copies, as this attachment is complete or another one is; returns the flows with which that gateway has
+    /// begun.
+    pub(crate) fn end_copying(
+        &mut self,
+        now: Instant,
+        number: u64,
+        to: Option<usize>,
+    ) -> BTreeSet<FlowKey> {
+        let copying = self.copying.take();
+        let Some(copying) = copying.filter(|copying| copying.is_for(now, to, number)) else {
+            return BTreeSet::new();
+        };
+        let (begun, sent) = copying.end();
+        if let Some(to) = to {
+            self.exchange(to).sent += sent;
+        }
+        begun
     }
 
     /// Returns the packets between here and another gateway.
@@ -156,10 +209,8 @@ impl Home {
     /// mobile host has left it for one that has not asked yet. That ends soon unless the gateway says so, too.
     pub(crate) fn departure_from(&mut self, now: Instant, gateway: usize) -> Option<&mut Moving> {
         if self.moving.is_none() && self.place == Some(gateway) {
-            self.begin_move(now + UNSAID, gateway, Some(gateway), None);
-            if let Some(moving) = &mut self.moving {
-                moving.stage = Stage::Left;
-            }
+            let moving = self.begin_move(now + UNSAID, gateway, Some(gateway), None);
+            moving.stage = Stage::Left;
         }
         self.move_from(gateway)
     }
@@ -199,6 +250,8 @@ impl Home {
     pub(crate) fn count_anew(&mut self, gateway: usize) {
         self.exchanges.remove(&gateway);
         self.flows.remove(&gateway);
+        let is_to = |copying: &mut Box<Copying>| copying.to == Some(gateway);
+        self.copying.take_if(is_to);
     }
 
     /// Returns the move from this gateway, if there is one.
@@ -213,6 +266,12 @@ impl Home {
             Some(moving) => moving.from == gateway || moving.serves(gateway),
             None => self.place == Some(gateway) || planted::is(Bug::FormerGatewayIsHeard),
         }
+    }
+
+    /// Returns true if this gateway, the next one, may pass on an acknowledgement of the mobile host already.
+    pub(crate) fn takes(&self, gateway: usize, packet: &Packet) -> bool {
+        let moving = self.moving.as_deref();
+        moving.is_some_and(|moving| moving.takes(gateway, packet))
     }
 
     /// Removes and returns the move if it is over: everything from the former gateway has come, or is waited for no
@@ -236,6 +295,8 @@ impl Home {
         if moving.stage != Stage::Left {
             exchange.give_up(moving.awaited);
         }
+        // What waits is sent now, and would be copied twice.
+        self.copying = None;
         self.moving.take().map(|moving| *moving)
     }
 
@@ -279,6 +340,9 @@ impl Moving {
         let Some(flow) = flow_of(&packet).filter(|_| has_next) else {
             return Course::Waits(packet, None);
         };
+        if self.begun.contains(&flow) {
+            return Course::GoesOn(packet);
+        }
         let flows = &mut self.held.flows;
         match flows.get(&flow) {
             Some(true) => Course::GoesOn(packet),
@@ -307,6 +371,27 @@ impl Moving {
         held.fresh = VecDeque::from(others);
         held.bytes -= its.iter().map(|packet| packet.len()).sum::<usize>();
         its
+    }
+
+    /// Notes the flows with which the next gateway has begun by copies. It has what waits of them.
+    pub(crate) fn set_begun(&mut self, begun: BTreeSet<FlowKey>) {
+        self.begun = begun;
+        let mut held = std::mem::take(&mut self.held);
+        for queue in [&mut held.returned, &mut held.fresh] {
+            queue.retain(|packet| !self.is_there(packet));
+        }
+        let kept = held.returned.iter().chain(&held.fresh);
+        held.bytes = kept.map(|packet| packet.len()).sum();
+        self.held = held;
+    }
+
+    /// Returns true if the next gateway has a copy of this packet.
+    pub(crate) fn is_there(&self, packet: &Packet) -> bool {
+        is_copied(packet, &self.begun)
+    }
+
+    fn takes(&self, from: usize, packet: &Packet) -> bool {
+        self.to == Some(from) && acknowledges(packet, |flow| self.begun.contains(flow))
     }
 
     /// Notes the next gateway, or `None` for this one, by this attachment, and the time until which the former one is

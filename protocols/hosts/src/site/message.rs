@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use session::{PROOF_BYTES, PublicKey};
 use wire::flow::FlowKey;
 
-use super::{Mark, Portion};
+use super::{Mark, Portion, Progress};
 
 /// Public key of a mobile host, its name between gateways.
 pub(crate) type Key = [u8; 32];
@@ -74,6 +74,18 @@ pub(crate) enum SiteMessage {
     /// To a mobile host's home, before it is told that the sender has ceased to serve the mobile host, and in the same
     /// message: flows of that which leave at the sender.
     Flows(Key, Vec<FlowKey>),
+    /// From a mobile host: the receiver should have copies before it serves that, by the attachment with this number.
+    /// The last value is the key of its home.
+    Gather(u64, Proof, Key),
+    /// To a mobile host's home: it should send copies to the sender, for the attachment with this number.
+    SendCopies(Key, u64, Proof),
+    /// From a mobile host that prepares this attachment, or asks for it in the same message: what it has.
+    Progress(u64, Vec<Progress>),
+    /// To a mobile host: the sender has copies of all that it lacks, for this attachment.
+    Gathered(u64),
+    /// To a mobile host's home, before it is asked to have the sender serve it by this attachment, and in the same
+    /// message: the flows with which that has begun by its copies.
+    Begun(Key, u64, Vec<FlowKey>),
 }
 
 /// Numbers of segments that a gateway has sent to the home of a mobile host that it served.
@@ -88,6 +100,11 @@ pub(crate) struct Yielded {
 /// Returns what a mobile host proves: that the gateway with this key is to serve it, by this attachment.
 pub(crate) fn proven_attachment(gateway: &PublicKey, step: &Step) -> Vec<u8> {
     encode(&("attach", gateway.bytes(), step))
+}
+
+/// Returns what a mobile host proves: that the gateway with this key is to have copies, for this attachment.
+pub(crate) fn proven_copies(gateway: &PublicKey, number: u64) -> Vec<u8> {
+    encode(&("copies", gateway.bytes(), number))
 }
 
 /// Returns what a home proves: that this is the number of the latest attachment.

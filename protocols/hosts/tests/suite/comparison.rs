@@ -20,6 +20,7 @@ fn site(setting: Setting, hops: [(u64, u64); 3]) -> Roaming {
     let mut site = Roaming::new(Setting {
         mobile: MobileTerms {
             compares_gateways: true,
+            gathers_copies: true,
             ..MobileTerms::default()
         },
         ..setting

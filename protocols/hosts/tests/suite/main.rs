@@ -8,6 +8,7 @@ mod causes;
 mod changes;
 mod comparison;
 mod conformance;
+mod copies;
 mod detour;
 mod directory;
 mod exits;

@@ -142,6 +142,7 @@ fn a_gateway_that_reaches_the_home_is_better_than_one_that_stands_in() {
         wire: FAR,
         mobile: MobileTerms {
             compares_gateways: true,
+            gathers_copies: true,
             ..MobileTerms::default()
         },
         ..Setting::default()

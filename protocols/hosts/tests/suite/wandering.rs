@@ -1,6 +1,6 @@
 //! A mobile host that moves on and on, and leaves gateways that are not its home.
 
-use hosts::{Decline, Input};
+use hosts::{Decline, Input, MobileTerms};
 use machine::RandomStream;
 use units::{Duration, Probability};
 
@@ -10,6 +10,8 @@ use crate::support::build::private_key;
 use crate::support::roaming::{HOME, Roaming, Setting};
 
 const SECOND: Duration = Duration::from_secs(1);
+/// Time that a move with copies takes beside.
+const GATHERING: Duration = Duration::from_millis(400);
 
 /// Returns a site after 20 moves, with pauses of up to `longest`; `seed` chooses these and the setting, of which
 /// `setting` returns the rest.
@@ -31,8 +33,22 @@ fn wanders(
     site
 }
 
-/// Moves 20 times, with pauses of up to `longest`.
+/// Returns what the mobile host does by itself, with copies at the next gateway or without.
+fn terms(gathers_copies: bool) -> MobileTerms {
+    MobileTerms {
+        gathers_copies,
+        ..MobileTerms::default()
+    }
+}
+
+/// Moves 20 times, with pauses of up to `longest`, and time to gather copies.
 fn roam(site: &mut Roaming, random: &mut RandomStream, longest: Duration) {
+    let gathers = site.network.setting.mobile.gathers_copies;
+    let longest = if gathers {
+        longest + GATHERING
+    } else {
+        longest
+    };
     for _ in 0..20 {
         site.move_to(1 + random.below(3) as usize);
         site.run(
@@ -55,10 +71,11 @@ fn goes_on(site: &mut Roaming) {
 /// What gateways say to each other is lost at times, comes late, and takes longer to one than to another.
 #[test]
 fn nothing_is_lost_by_moves_between_gateways_with_unlike_and_lossy_wires() {
-    for seed in 90..130 {
+    for (seed, copies) in (90..130).flat_map(|seed| [(seed, false), (seed, true)]) {
         let mut random = RandomStream::named(seed, "wires");
         let mut site = Roaming::new(Setting {
             seed,
+            mobile: terms(copies),
             wire: Duration::from_millis(random.below(10)),
             delay: Duration::from_millis(1 + random.below(20)),
             ..Setting::default()
@@ -74,35 +91,37 @@ fn nothing_is_lost_by_moves_between_gateways_with_unlike_and_lossy_wires() {
         roam(&mut site, &mut random, longest);
         is_whole(&mut site);
         let moves = attachments(&site);
-        assert!(moves > 2, "seed {seed}: {moves} moves");
+        assert!(moves > 2, "seed {seed}, copies {copies}: {moves} moves");
     }
 }
 
 #[test]
 fn nothing_is_lost_repeated_or_reordered_by_many_moves() {
-    for seed in 0..8 {
+    for (seed, copies) in (0..8).flat_map(|seed| [(seed, false), (seed, true)]) {
         let mut site = wanders(seed, SECOND * 3 / 2, |random| Setting {
             wire: Duration::from_millis(random.below(40)),
             delay: Duration::from_millis(1 + random.below(60)),
+            mobile: terms(copies),
             ..Setting::default()
         });
         is_whole(&mut site);
         let moves = attachments(&site);
-        assert!(moves > 4, "seed {seed}: {moves} moves");
+        assert!(moves > 4, "seed {seed}, copies {copies}: {moves} moves");
     }
 }
 
 #[test]
 fn nothing_is_lost_between_far_gateways_though_the_mobile_host_does_not_stay() {
-    for seed in 0..30 {
+    for (seed, copies) in (0..30).flat_map(|seed| [(seed, false), (seed, true)]) {
         let mut site = wanders(seed, SECOND * 2 / 5, |random| Setting {
             wire: Duration::from_millis(40 + random.below(100)),
             delay: Duration::from_millis(1 + random.below(5)),
+            mobile: terms(copies),
             ..Setting::default()
         });
         is_whole(&mut site);
         let moves = attachments(&site);
-        assert!(moves > 4, "seed {seed}: {moves} moves");
+        assert!(moves > 4, "seed {seed}, copies {copies}: {moves} moves");
     }
 }
 
@@ -188,6 +207,7 @@ fn a_gateway_that_was_stopped_carries_nothing_once_another_one_serves() {
 fn the_next_gateway_but_one_may_be_revoked_before_a_move_ends() {
     let mut site = Roaming::new(Setting {
         wire: Duration::from_millis(40),
+        mobile: terms(false),
         ..Setting::default()
     });
     site.run(SECOND * 3, false);

@@ -168,6 +168,7 @@ pub(super) fn mobile_terms(setting: Setting) -> MobileTerms {
         detours: setting.detours,
         keepalive: setting.detours,
         compares_gateways: false,
+        gathers_copies: true,
     }
 }
 

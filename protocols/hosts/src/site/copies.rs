@@ -1,0 +1,419 @@
+//! Copies of the segments of TCP to a mobile host that is about to move, at the gateway that is to serve it.
+//!
+//! Everything to a mobile host passes its home. From the moment that it prepares a move, its home sends the segments
+//! of its connections to the next gateway, too. Sequence numbers say where a copy belongs: what the mobile host has, at
+//! its former gateway, ends with a number in each connection. If the copies of a connection begin before that, the next
+//! gateway goes on there at once, and nothing has to come from the former one.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use units::{Duration, Instant, SeqNumber};
+use wire::flow::FlowKey;
+use wire::ip::Transport;
+use wire::packet::Packet;
+
+/// Time for which a home sends copies, and a gateway keeps them: it ends first where they are kept, so that none
+/// is missing there.
+const SENT: Duration = Duration::from_secs(3);
+const KEPT: Duration = Duration::from_secs(2);
+/// Most bytes of copies that a gateway keeps for a mobile host.
+const KEPT_MOST: usize = 1 << 20;
+/// Most flows of which there are copies.
+const FLOWS_MOST: usize = 1_024;
+/// Most connections that a message names.
+const NAMED_MOST: usize = 32;
+
+/// Time between two reports of a mobile host to the next gateway, and for which it waits for copies: for as long as
+/// something comes from its former gateway, and of its connections.
+const REPORT: Duration = Duration::from_millis(25);
+const PATIENCE: Duration = Duration::from_millis(500);
+const SILENCE: Duration = Duration::from_millis(50);
+const IDLE: Duration = Duration::from_millis(100);
+/// Time after the last segment in which a connection is worth a copy.
+pub(crate) const RECENT: Duration = Duration::from_secs(1);
+
+/// What a mobile host has of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Progress {
+    /// The flow to it.
+    pub(crate) flow: FlowKey,
+    /// Sequence number after all that has come.
+    pub(crate) next: u32,
+}
+
+/// The wait of a mobile host until the next gateway has copies of what is on its way.
+#[derive(Debug)]
+pub(crate) struct Gathering {
+    began: Instant,
+    /// Time of the next report.
+    due: Instant,
+    /// What had come of each connection when it began.
+    before: BTreeMap<FlowKey, SeqNumber>,
+    state: GatheringState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum GatheringState {
+    Waits,
+    /// The next gateway has all that the mobile host lacks.
+    IsComplete,
+    GivenUp,
+}
+
+impl Gathering {
+    /// Begins to wait; these connections are in use.
+    pub(crate) fn new(now: Instant, before: BTreeMap<FlowKey, SeqNumber>) -> Self {
+        Self {
+            began: now,
+            due: now,
+            before,
+            state: GatheringState::Waits,
+        }
+    }
+
+    /// Returns the time of the next report, if it is not over.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        (self.state == GatheringState::Waits).then_some(self.due)
+    }
+
+    /// Returns true if a report is due, and sets the time of the next one.
+    pub(crate) fn reports(&mut self, now: Instant) -> bool {
+        let reports = self.due().is_some_and(|due| due <= now);
+        if reports {
+            self.due = now + REPORT;
+        }
+        reports
+    }
+
+    /// Gives up if there is no use in waiting, where the former gateway was heard at that time and this has come of the
+    /// connections; returns true if it does.
+    pub(crate) fn gives_up(
+        &mut self,
+        now: Instant,
+        heard: Option<Instant>,
+        progress: &[Progress],
+    ) -> bool {
+        let lasts = now.since(self.began);
+        let is_silent = heard.is_none_or(|heard| now.since(heard) > SILENCE);
+        let is_idle = progress.is_empty() && lasts > IDLE;
+        let gives_up = is_silent || is_idle || lasts > PATIENCE;
+        if gives_up {
+            self.state = GatheringState::GivenUp;
+        }
+        gives_up
+    }
+
+    /// Returns what has come of these connections, if something has since it began.
+    pub(crate) fn progress(
+        &self,
+        all: impl Iterator<Item = (FlowKey, SeqNumber)>,
+    ) -> Vec<Progress> {
+        let moving = all.filter(|(flow, next)| self.before.get(flow) != Some(next));
+        let named = moving.map(|(flow, next)| Progress { flow, next: next.0 });
+        named.take(NAMED_MOST).collect()
+    }
+
+    /// Ends it, as the next gateway has all copies; returns false if it had ended.
+    pub(crate) fn completes(&mut self) -> bool {
+        let completes = self.state == GatheringState::Waits;
+        if completes {
+            self.state = GatheringState::IsComplete;
+        }
+        completes
+    }
+
+    /// Returns true if the next gateway has all copies.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.state == GatheringState::IsComplete
+    }
+}
+
+/// What a home sends to the gateway that is to serve a mobile host, beside the one that does.
+#[derive(Debug)]
+pub(crate) struct Copying {
+    /// Index of that gateway; `None` if this one is the next.
+    pub(crate) to: Option<usize>,
+    /// The attachment that the mobile host prepares.
+    number: u64,
+    until: Instant,
+    /// Segments that have been sent of each flow.
+    sent: BTreeMap<FlowKey, u64>,
+    /// Flows with which that gateway has begun.
+    begun: BTreeSet<FlowKey>,
+}
+
+impl Copying {
+    /// Begins to send copies, for an attachment with this number.
+    pub(crate) fn new(now: Instant, to: Option<usize>, number: u64) -> Self {
+        Self {
+            to,
+            number,
+            until: now + SENT,
+            sent: BTreeMap::new(),
+            begun: BTreeSet::new(),
+        }
+    }
+
+    /// Returns true if it is for this attachment to this gateway, and all copies have been sent.
+    pub(crate) fn is_for(&self, now: Instant, to: Option<usize>, number: u64) -> bool {
+        self.to == to && self.number == number && self.lasts(now)
+    }
+
+    /// Returns true if copies are to be sent still.
+    pub(crate) fn lasts(&self, now: Instant) -> bool {
+        now < self.until
+    }
+
+    /// Returns the copy of a packet that is to be sent, if there is one.
+    pub(crate) fn copy(&mut self, packet: &Packet) -> Option<Packet> {
+        let copy = packet.marked_copy()?;
+        let flow = FlowKey::of(&copy.ip()?);
+        if self.sent.len() >= FLOWS_MOST && !self.sent.contains_key(&flow) {
+            return None;
+        }
+        *self.sent.entry(flow).or_default() += copy.data_segments();
+        Some(copy)
+    }
+
+    /// Notes the flows with which the next gateway has begun.
+    pub(crate) fn has_begun(&mut self, flows: impl IntoIterator<Item = FlowKey>) {
+        self.begun.extend(flows);
+    }
+
+    /// Returns the flows with which the next gateway has begun, and the number of segments of these that were sent.
+    pub(crate) fn end(self) -> (BTreeSet<FlowKey>, u64) {
+        let sent = self.begun.iter().filter_map(|flow| self.sent.get(flow));
+        let sent = sent.sum();
+        (self.begun, sent)
+    }
+}
+
+/// The copies that a gateway has for a mobile host.
+#[derive(Debug)]
+pub(crate) struct Copies {
+    /// The attachment that they are for.
+    pub(crate) number: u64,
+    pub(crate) until: Instant,
+    kept: BTreeMap<FlowKey, Copied>,
+    bytes: usize,
+    /// What the mobile host has, as it said last.
+    progress: Vec<Progress>,
+    /// The flows with which this gateway has begun, once it has.
+    begun: Option<BTreeMap<FlowKey, Rest>>,
+}
+
+/// Copies of one flow, without a gap.
+#[derive(Debug)]
+struct Copied {
+    packets: VecDeque<Packet>,
+    rest: Rest,
+    /// Sequence number after the last one.
+    next: SeqNumber,
+    /// Segments that have come, kept or not.
+    segments: u64,
+}
+
+/// The part of a flow that a mobile host lacks.
+#[derive(Debug, Clone, Copy)]
+struct Rest {
+    /// Sequence number before which all copies are left out, and that up to which they are to be.
+    begins: SeqNumber,
+    wanted: SeqNumber,
+}
+
+impl From<SeqNumber> for Rest {
+    fn from(start: SeqNumber) -> Self {
+        Self {
+            begins: start,
+            wanted: start,
+        }
+    }
+}
+
+impl Rest {
+    /// Leaves out what the mobile host has of a copy that comes next: all that was sent before its number was reached.
+    /// What is sent again afterwards is not. Returns true if nothing remains.
+    fn leaves_out(&mut self, packet: &mut Packet) -> bool {
+        while self.begins < self.wanted
+            && let Some(range) = packet.sequence()
+        {
+            if range.end <= self.wanted {
+                if range.end > self.begins {
+                    self.begins = range.end;
+                }
+                return true;
+            }
+            let size = u32::from(packet.segment_size);
+            if size == 0 || range.start + size > self.wanted || !packet.drop_first_segment() {
+                self.begins = self.wanted;
+            }
+        }
+        false
+    }
+}
+
+impl Copies {
+    /// Returns no copies for the attachment with this number.
+    pub(crate) fn new(now: Instant, number: u64) -> Self {
+        Self {
+            number,
+            until: now + KEPT,
+            kept: BTreeMap::new(),
+            bytes: 0,
+            progress: Vec::new(),
+            begun: None,
+        }
+    }
+
+    /// Takes a copy. Returns its number of segments if this gateway has begun with its flow, and the packet if the
+    /// mobile host lacks it.
+    pub(crate) fn take(&mut self, copy: Packet) -> Option<(u64, Option<Packet>)> {
+        let flow = FlowKey::of(&copy.ip()?);
+        let Some(begun) = &mut self.begun else {
+            self.keep(flow, copy);
+            return None;
+        };
+        let rest = begun.get_mut(&flow)?;
+        let segments = copy.data_segments();
+        let mut packet = copy.without_mark();
+        let is_lacked = !rest.leaves_out(&mut packet);
+        Some((segments, is_lacked.then_some(packet)))
+    }
+
+    fn keep(&mut self, flow: FlowKey, copy: Packet) {
+        let is_one_too_many = self.kept.len() >= FLOWS_MOST && !self.kept.contains_key(&flow);
+        let Some(range) = copy.sequence().filter(|_| !is_one_too_many) else {
+            return;
+        };
+        let first = || Copied::from(range.start);
+        let copied = self.kept.entry(flow).or_insert_with(first);
+        copied.segments += copy.data_segments();
+        let capacity = copy.capacity();
+        if range.start > copied.next || self.bytes + capacity > KEPT_MOST {
+            // What follows is of use once the mobile host has what was before.
+            self.bytes -= copied.begin_at(range.start);
+        }
+        if self.bytes + capacity > KEPT_MOST {
+            copied.begin_at(range.end);
+            return;
+        }
+        if range.end > copied.next {
+            copied.next = range.end;
+        }
+        self.bytes += capacity;
+        copied.packets.push_back(copy.without_mark());
+    }
+
+    /// Notes what the mobile host has; returns true if it lacks nothing that is not here.
+    pub(crate) fn note(&mut self, progress: Vec<Progress>) -> bool {
+        self.progress = progress;
+        if self.begun.is_some() {
+            return false;
+        }
+        for at in &self.progress {
+            if let Some(copied) = self.kept.get_mut(&at.flow) {
+                self.bytes -= copied.leave_out(SeqNumber(at.next));
+            }
+        }
+        let mut all = self.progress.iter();
+        !self.progress.is_empty() && all.all(|at| self.covers(at))
+    }
+
+    /// Returns true if all that the mobile host lacks of a flow is here, or will be: its former gateway may be nearer
+    /// to its home.
+    fn covers(&self, at: &Progress) -> bool {
+        let copied = self.kept.get(&at.flow);
+        copied.is_some_and(|copied| copied.rest.begins <= SeqNumber(at.next))
+    }
+
+    /// Begins to serve the mobile host with what it lacks; returns the number of segments of these flows that have
+    /// come, and the packets that it lacks.
+    pub(crate) fn begin(&mut self) -> (u64, Vec<Packet>) {
+        if self.begun.is_some() {
+            return (0, Vec::new());
+        }
+        let covered = self.progress.iter().filter(|at| self.covers(at));
+        let covered: BTreeSet<_> = covered.map(|at| at.flow).collect();
+        let kept = std::mem::take(&mut self.kept).into_iter();
+        let its: Vec<_> = kept.filter(|(flow, _)| covered.contains(flow)).collect();
+        self.begun = Some(
+            its.iter()
+                .map(|(flow, copied)| (*flow, copied.rest))
+                .collect(),
+        );
+        self.bytes = 0;
+        let segments = its.iter().map(|(_, copied)| copied.segments).sum();
+        let packets = its.into_iter().flat_map(|(_, copied)| copied.packets);
+        (segments, packets.collect())
+    }
+
+    /// Returns true if this gateway has begun with the copies of this flow.
+    pub(crate) fn has_begun(&self, flow: &FlowKey) -> bool {
+        self.begun
+            .as_ref()
+            .is_some_and(|begun| begun.contains_key(flow))
+    }
+
+    /// Returns the flows with which this gateway has begun.
+    pub(crate) fn begun(&self) -> impl Iterator<Item = FlowKey> + '_ {
+        self.begun.iter().flat_map(BTreeMap::keys).copied()
+    }
+}
+
+impl From<SeqNumber> for Copied {
+    fn from(start: SeqNumber) -> Self {
+        Self {
+            packets: VecDeque::new(),
+            rest: Rest::from(start),
+            next: start,
+            segments: 0,
+        }
+    }
+}
+
+impl Copied {
+    /// Forgets what is before this number; returns the bytes of that.
+    fn begin_at(&mut self, start: SeqNumber) -> usize {
+        (self.rest, self.next) = (Rest::from(start), start);
+        let lost = std::mem::take(&mut self.packets);
+        lost.iter().map(Packet::capacity).sum()
+    }
+
+    /// Leaves out what the mobile host has, which is everything before this number; returns the bytes of that.
+    fn leave_out(&mut self, next: SeqNumber) -> usize {
+        if next > self.rest.wanted {
+            self.rest.wanted = next;
+        }
+        let mut bytes = 0;
+        while let Some(packet) = self.packets.front_mut()
+            && self.rest.leaves_out(packet)
+        {
+            bytes += packet.capacity();
+            self.packets.pop_front();
+        }
+        bytes
+    }
+}
+
+/// Returns true for a packet that only acknowledges what has come in one of these flows.
+pub(crate) fn acknowledges(packet: &Packet, is_of: impl FnOnce(&FlowKey) -> bool) -> bool {
+    let Some(ip) = packet.ip().filter(|ip| ip.fragment().is_none()) else {
+        return false;
+    };
+    let Transport::Tcp(tcp) = ip.transport() else {
+        return false;
+    };
+    let is_plain = tcp.sequence().is_empty() && !tcp.closes();
+    is_plain && is_of(&FlowKey::of(&ip).reversed())
+}
+
+/// Returns true for a packet of one of these flows of which there is a copy.
+pub(crate) fn is_copied(packet: &Packet, flows: &BTreeSet<FlowKey>) -> bool {
+    let flow = packet.ip().map(|ip| FlowKey::of(&ip));
+    packet.sequence().is_some() && flow.is_some_and(|flow| flows.contains(&flow))
+}
+
+#[cfg(test)]
+#[path = "copies_tests.rs"]
+mod tests;

@@ -1,0 +1,57 @@
+//! Copies of a download at the gateway that a mobile host is about to move to.
+
+use tcp::{Config, Control};
+use units::{Bytes, Duration};
+
+use crate::site::attachments;
+use crate::support::ends::Ends;
+use crate::support::roaming::{HOME, Roaming, Setting};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Returns a site whose gateways are so far from each other, with a download that has reached its rate.
+fn download(wire: Duration) -> Roaming {
+    let setting = Setting {
+        wire,
+        ..Setting::default()
+    };
+    let mut site = Roaming::new(setting);
+    site.run(SECOND, true);
+    let path = setting.rate.bytes_in((setting.delay + wire) * 2);
+    site.connect_now(Ends::new(&Config {
+        timestamps: true,
+        window_scaling: true,
+        receive_buffer: path + Bytes::new(30_000),
+        ..Config::kernel(Control::Cubic)
+    }));
+    site.run(SECOND * 4, true);
+    site
+}
+
+#[test]
+fn a_move_stalls_a_download_for_a_round_trip_of_the_hop_however_far_the_gateway_is() {
+    for wire in [10, 40, 100].map(Duration::from_millis) {
+        let mut site = download(wire);
+        let (before, mut from) = (attachments(&site), HOME);
+        // The first packets from one gateway to another find out how much crosses there.
+        let visits = [2, 3, HOME].map(|to| (to, false));
+        let moves = [2, 3, 2, HOME, 3, HOME, 2].map(|to| (to, true));
+        for (number, (to, is_judged)) in visits.into_iter().chain(moves).enumerate() {
+            site.take_stall();
+            site.move_to(to);
+            site.run(SECOND, true);
+            let stall = site.take_stall();
+            site.run(SECOND, true);
+            assert_eq!(attachments(&site), before + number + 1);
+            // From the home, what was sent last comes by a longer way than what came before.
+            let longer = if from == HOME { wire } else { Duration::ZERO };
+            let most = longer.max(site.network.setting.delay * 2) + Duration::from_millis(6);
+            assert!(
+                !is_judged || stall <= most,
+                "wire {wire}, {from} to {to}: {stall}, not {most}"
+            );
+            from = to;
+        }
+        assert!(site.is_connected());
+    }
+}
