@@ -29,7 +29,7 @@ use units::Instant;
 pub(crate) use attachment::{Attachment, Cause, Trial};
 pub use comparison::ComparisonStatus;
 pub(crate) use comparison::{CompareStep, Comparisons, Tally};
-pub(crate) use copies::{Copies, Gathering, Progress, RECENT, acknowledges, is_copied};
+pub(crate) use copies::{Begun, Copies, Gathering, Progress, RECENT, acknowledges, is_copied};
 pub(crate) use directory::{Directory, Entry, Mark, Portion, Reader, Replica};
 pub(crate) use drain::{Drain, is_avoided};
 pub(crate) use exchange::{Exchange, Late};

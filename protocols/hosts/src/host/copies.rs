@@ -14,6 +14,9 @@ use crate::site::{
     proven_copies,
 };
 
+/// Most mobile hosts of which a gateway gathers copies at a time.
+const GATHERED_MOST: usize = 64;
+
 impl Host {
     /// Has the next gateway gather copies before this mobile host leaves its own, if that is of use; returns true while
     /// it waits for that.
@@ -157,11 +160,20 @@ impl Host {
         }
     }
 
+    /// Makes room for copies; those for other mobile hosts may have taken all there is.
     fn begin_to_gather(&mut self, now: Instant, index: usize, number: u64) {
-        let copies = &mut self.peers[index].site.copies;
-        if copies.as_ref().is_none_or(|copies| copies.number != number) {
-            let fresh = copies.insert(Box::new(Copies::new(now, number)));
+        let present = self.peers[index].site.copies.as_ref();
+        if present.is_some_and(|copies| copies.number == number) {
+            return;
+        }
+        let kept = self
+            .peers
+            .iter()
+            .filter_map(|(_, peer)| peer.site.copies.as_ref());
+        if kept.filter(|copies| copies.is_gathering()).count() < GATHERED_MOST {
+            let fresh = Box::new(Copies::new(now, number));
             self.agenda.site.set(index, fresh.until);
+            self.peers[index].site.copies = Some(fresh);
         }
     }
 

@@ -1,18 +1,15 @@
 //! Which gateway of a site serves a mobile host: the part of its home, which decides.
 
-use std::collections::BTreeSet;
-
 use association::{Association, Report};
 use planted::Bug;
 use units::{Duration, Instant};
-use wire::flow::FlowKey;
 use wire::packet::Packet;
 
 use super::Host;
 use crate::EventKind;
 use crate::site::{
-    Course, Departure, Home, Late, Member, Request, SiteMessage, Stage, Step, Yielded, is_copied,
-    proven_number,
+    Begun, Course, Departure, Home, Late, Member, Request, SiteMessage, Stage, Step, Yielded,
+    is_copied, proven_number,
 };
 
 /// Pause, beyond a round trip, before a former gateway is asked again to cease.
@@ -74,7 +71,7 @@ impl Host {
         index: usize,
         to: Option<usize>,
         step: &Step,
-        begun: BTreeSet<FlowKey>,
+        begun: Begun,
     ) {
         let moving = self.home(index).and_then(|home| home.moving.as_deref());
         let Some(moving) = moving else { return };
@@ -234,7 +231,7 @@ impl Host {
         index: usize,
         to: Option<usize>,
         report: Option<&Report>,
-        begun: &BTreeSet<FlowKey>,
+        begun: &Begun,
     ) {
         let (answer, mut packets) = match to {
             Some(_) => self.end_service(now, index, report),

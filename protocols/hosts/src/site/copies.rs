@@ -137,11 +137,21 @@ pub(crate) struct Copying {
     /// The attachment that the mobile host prepares.
     number: u64,
     until: Instant,
-    /// Segments that have been sent of each flow.
-    sent: BTreeMap<FlowKey, u64>,
+    sent: BTreeMap<FlowKey, Sent>,
     /// Flows with which that gateway has begun.
     begun: BTreeSet<FlowKey>,
 }
+
+/// What was sent of a flow.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    segments: u64,
+    /// Sequence number after it.
+    end: SeqNumber,
+}
+
+/// Flows with which the next gateway has begun, and the number after all of each that was copied.
+pub(crate) type Begun = BTreeMap<FlowKey, SeqNumber>;
 
 impl Copying {
     /// Begins to send copies, for an attachment with this number.
@@ -168,11 +178,18 @@ impl Copying {
     /// Returns the copy of a packet that is to be sent, if there is one.
     pub(crate) fn copy(&mut self, packet: &Packet) -> Option<Packet> {
         let copy = packet.marked_copy()?;
-        let flow = FlowKey::of(&copy.ip()?);
+        let (flow, range) = (FlowKey::of(&copy.ip()?), copy.sequence()?);
         if self.sent.len() >= FLOWS_MOST && !self.sent.contains_key(&flow) {
             return None;
         }
-        *self.sent.entry(flow).or_default() += copy.data_segments();
+        let sent = self.sent.entry(flow).or_insert(Sent {
+            segments: 0,
+            end: range.end,
+        });
+        sent.segments += copy.data_segments();
+        if range.end > sent.end {
+            sent.end = range.end;
+        }
         Some(copy)
     }
 
@@ -182,10 +199,12 @@ impl Copying {
     }
 
     /// Returns the flows with which the next gateway has begun, and the number of segments of these that were sent.
-    pub(crate) fn end(self) -> (BTreeSet<FlowKey>, u64) {
-        let sent = self.begun.iter().filter_map(|flow| self.sent.get(flow));
-        let sent = sent.sum();
-        (self.begun, sent)
+    pub(crate) fn end(self) -> (Begun, u64) {
+        let mut sent = self.sent;
+        sent.retain(|flow, _| self.begun.contains(flow));
+        let segments = sent.values().map(|sent| sent.segments).sum();
+        let begun = sent.into_iter().map(|(flow, sent)| (flow, sent.end));
+        (begun.collect(), segments)
     }
 }
 
@@ -305,6 +324,11 @@ impl Copies {
         copied.packets.push_back(copy.without_mark());
     }
 
+    /// Returns true if copies are kept, as this gateway does not serve the mobile host yet.
+    pub(crate) fn is_gathering(&self) -> bool {
+        self.begun.is_none()
+    }
+
     /// Notes what the mobile host has; returns true if it lacks nothing that is not here.
     pub(crate) fn note(&mut self, progress: Vec<Progress>) -> bool {
         self.progress = progress;
@@ -408,10 +432,13 @@ pub(crate) fn acknowledges(packet: &Packet, is_of: impl FnOnce(&FlowKey) -> bool
     is_plain && is_of(&FlowKey::of(&ip).reversed())
 }
 
-/// Returns true for a packet of one of these flows of which there is a copy.
-pub(crate) fn is_copied(packet: &Packet, flows: &BTreeSet<FlowKey>) -> bool {
+/// Returns true for a packet of one of these flows of which there is a copy. Packets that have not come by the home have
+/// none.
+pub(crate) fn is_copied(packet: &Packet, begun: &Begun) -> bool {
     let flow = packet.ip().map(|ip| FlowKey::of(&ip));
-    packet.sequence().is_some() && flow.is_some_and(|flow| flows.contains(&flow))
+    let end = flow.and_then(|flow| begun.get(&flow));
+    let range = packet.sequence();
+    end.zip(range).is_some_and(|(end, range)| range.end <= *end)
 }
 
 #[cfg(test)]

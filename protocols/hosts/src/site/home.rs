@@ -1,6 +1,6 @@
 //! A mobile host at its home.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use association::Report;
 use planted::Bug;
@@ -8,7 +8,7 @@ use units::{Duration, Instant};
 use wire::flow::FlowKey;
 use wire::packet::Packet;
 
-use super::copies::{Copying, acknowledges, is_copied};
+use super::copies::{Begun, Copying, acknowledges, is_copied};
 use super::exchange::{Exchange, Patience};
 use super::exits::Flows;
 use super::message::{Step, Yielded};
@@ -68,7 +68,7 @@ pub(crate) struct Moving {
     pub(crate) due: Instant,
     held: Held,
     /// Flows with which the next gateway has begun by copies: what the former one has of them is there.
-    begun: BTreeSet<FlowKey>,
+    begun: Begun,
 }
 
 /// How far a move has come.
@@ -149,7 +149,7 @@ impl Home {
             awaited: None,
             due,
             held: Held::default(),
-            begun: BTreeSet::new(),
+            begun: Begun::new(),
         }))
     }
 
@@ -183,15 +183,10 @@ impl Home {
 
     /// Ends the copies, as this attachment is complete or another one is; returns the flows with which that gateway has
     /// begun.
-    pub(crate) fn end_copying(
-        &mut self,
-        now: Instant,
-        number: u64,
-        to: Option<usize>,
-    ) -> BTreeSet<FlowKey> {
+    pub(crate) fn end_copying(&mut self, now: Instant, number: u64, to: Option<usize>) -> Begun {
         let copying = self.copying.take();
         let Some(copying) = copying.filter(|copying| copying.is_for(now, to, number)) else {
-            return BTreeSet::new();
+            return Begun::new();
         };
         let (begun, sent) = copying.end();
         if let Some(to) = to {
@@ -340,7 +335,7 @@ impl Moving {
         let Some(flow) = flow_of(&packet).filter(|_| has_next) else {
             return Course::Waits(packet, None);
         };
-        if self.begun.contains(&flow) {
+        if self.begun.contains_key(&flow) {
             return Course::GoesOn(packet);
         }
         let flows = &mut self.held.flows;
@@ -374,7 +369,7 @@ impl Moving {
     }
 
     /// Notes the flows with which the next gateway has begun by copies. It has what waits of them.
-    pub(crate) fn set_begun(&mut self, begun: BTreeSet<FlowKey>) {
+    pub(crate) fn set_begun(&mut self, begun: Begun) {
         self.begun = begun;
         let mut held = std::mem::take(&mut self.held);
         for queue in [&mut held.returned, &mut held.fresh] {
@@ -391,7 +386,7 @@ impl Moving {
     }
 
     fn takes(&self, from: usize, packet: &Packet) -> bool {
-        self.to == Some(from) && acknowledges(packet, |flow| self.begun.contains(flow))
+        self.to == Some(from) && acknowledges(packet, |flow| self.begun.contains_key(flow))
     }
 
     /// Notes the next gateway, or `None` for this one, by this attachment, and the time until which the former one is
