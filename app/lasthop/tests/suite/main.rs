@@ -34,6 +34,7 @@ mod registry;
 mod reload;
 mod restarts;
 mod rotate;
+mod routing;
 mod secrets;
 mod shared_air;
 mod signals;

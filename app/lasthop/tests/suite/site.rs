@@ -15,9 +15,9 @@ use crate::support::{PROGRAM, able, wait_until};
 const FAR: &str = "[each]\nrate = '20 Mbit/s'\ndelay = '30 ms'\nqueue = '200 packets'\n";
 
 /// A site, and what it needs.
-struct Hosts {
-    site: Site,
-    folder: TempDir,
+pub(crate) struct Hosts {
+    pub(crate) site: Site,
+    pub(crate) folder: TempDir,
     _turn: Turn,
 }
 
@@ -42,7 +42,7 @@ impl Hosts {
     }
 
     /// Returns a site whose gateways are far from each other, so that they serve and do not relay.
-    fn far_apart() -> Self {
+    pub(crate) fn far_apart() -> Self {
         Self::on_links("", |far| Links {
             wires: Some(far),
             ..Links::default()
@@ -50,7 +50,7 @@ impl Hosts {
     }
 
     /// Turns address translation off at this gateway.
-    fn translates_nothing(&self, gateway: &str) {
+    pub(crate) fn translates_nothing(&self, gateway: &str) {
         self.replace(gateway, "nat = true", "nat = false");
     }
 
@@ -63,7 +63,7 @@ impl Hosts {
     }
 
     /// Has the mobile host move to this gateway.
-    fn move_to(&self, gateway: &str) {
+    pub(crate) fn move_to(&self, gateway: &str) {
         let (code, said) = self.run(&["move", gateway]);
         assert_eq!(code, Some(0), "{said}\n{}", self.site.logs());
     }
