@@ -90,6 +90,15 @@ impl Packet {
         self.buffer.capacity()
     }
 
+    /// Returns the packet in storage that fits it, if that saves at least half: for one that is to be kept.
+    #[must_use]
+    pub fn right_sized(self) -> Self {
+        Self {
+            buffer: self.buffer.right_sized(),
+            ..self
+        }
+    }
+
     /// Marks the packet as one that met a long queue, if its transport supports marks (RFC 3168).
     /// Returns the field that it had, [`Ecn::NotCapable`] for one that is as it was; nothing if it is not of IP.
     pub fn mark_congestion(&mut self) -> Option<Ecn> {

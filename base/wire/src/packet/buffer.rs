@@ -7,8 +7,8 @@
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut, Range};
 
-/// Sizes of storage: a small packet, a frame, bursts, the largest IP packet with room around it.
-const CLASSES: [usize; 5] = [512, 2_048, 16_384, 33_280, 66_560];
+/// Sizes of storage: a small packet, a frame, two segments, bursts, the largest IP packet with room around it.
+const CLASSES: [usize; 6] = [512, 2_048, 4_096, 16_384, 33_280, 66_560];
 /// Limit of the unused storage that the pool keeps of each class, in bytes.
 const KEPT_PER_CLASS: usize = 2 << 20;
 /// Room that [`PacketBuffer::copy_of`] leaves before the content, in bytes.

@@ -170,8 +170,9 @@ impl Host {
             .peers
             .iter()
             .filter_map(|(_, peer)| peer.site.copies.as_ref());
-        if kept.filter(|copies| copies.is_gathering()).count() < GATHERED_MOST {
-            let fresh = Box::new(Copies::new(now, number));
+        let others = kept.filter(|copies| copies.is_gathering()).count();
+        if others < GATHERED_MOST {
+            let fresh = Box::new(Copies::new(now, number, others));
             self.agenda.site.set(index, fresh.until);
             self.peers[index].site.copies = Some(fresh);
         }

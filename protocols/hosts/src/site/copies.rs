@@ -17,8 +17,9 @@ use wire::packet::Packet;
 /// is missing there.
 const SENT: Duration = Duration::from_secs(3);
 const KEPT: Duration = Duration::from_secs(2);
-/// Most bytes of copies that a gateway keeps for a mobile host.
-const KEPT_MOST: usize = 1 << 20;
+/// Most bytes of copies that a gateway keeps for a mobile host: half a second at 50 Mbit/s. Several share more.
+const KEPT_MOST: usize = 4 << 20;
+const SHARED: usize = 32 << 20;
 /// Most flows of which there are copies.
 const FLOWS_MOST: usize = 1_024;
 /// Most connections that a message names.
@@ -215,7 +216,9 @@ pub(crate) struct Copies {
     pub(crate) number: u64,
     pub(crate) until: Instant,
     kept: BTreeMap<FlowKey, Copied>,
+    /// Bytes of these, and the largest number that is allowed.
     bytes: usize,
+    most: usize,
     /// What the mobile host has, as it said last.
     progress: Vec<Progress>,
     /// The flows with which this gateway has begun, once it has.
@@ -273,13 +276,14 @@ impl Rest {
 }
 
 impl Copies {
-    /// Returns no copies for the attachment with this number.
-    pub(crate) fn new(now: Instant, number: u64) -> Self {
+    /// Returns no copies for the attachment with this number, at a gateway that has copies for so many others.
+    pub(crate) fn new(now: Instant, number: u64, others: usize) -> Self {
         Self {
             number,
             until: now + KEPT,
             kept: BTreeMap::new(),
             bytes: 0,
+            most: KEPT_MOST.min(SHARED / (others + 1)),
             progress: Vec::new(),
             begun: None,
         }
@@ -308,12 +312,13 @@ impl Copies {
         let first = || Copied::from(range.start);
         let copied = self.kept.entry(flow).or_insert_with(first);
         copied.segments += copy.data_segments();
-        let capacity = copy.capacity();
-        if range.start > copied.next || self.bytes + capacity > KEPT_MOST {
+        let packet = copy.without_mark().right_sized();
+        let capacity = packet.capacity();
+        if range.start > copied.next || self.bytes + capacity > self.most {
             // What follows is of use once the mobile host has what was before.
             self.bytes -= copied.begin_at(range.start);
         }
-        if self.bytes + capacity > KEPT_MOST {
+        if self.bytes + capacity > self.most {
             copied.begin_at(range.end);
             return;
         }
@@ -321,7 +326,7 @@ impl Copies {
             copied.next = range.end;
         }
         self.bytes += capacity;
-        copied.packets.push_back(copy.without_mark());
+        copied.packets.push_back(packet);
     }
 
     /// Returns true if copies are kept, as this gateway does not serve the mobile host yet.

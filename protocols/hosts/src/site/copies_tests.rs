@@ -36,7 +36,7 @@ fn at(number: u16, next: u32) -> Progress {
 }
 
 fn copies() -> Copies {
-    Copies::new(Instant::ZERO, 1)
+    Copies::new(Instant::ZERO, 1, 31)
 }
 
 /// Returns the starts of all segments in these packets.
@@ -163,7 +163,7 @@ fn copies_take_little_memory_whatever_comes() {
     }
     let kept = copies.kept.values().flat_map(|copied| &copied.packets);
     assert_eq!(copies.bytes, kept.map(Packet::capacity).sum::<usize>());
-    assert!(copies.bytes <= KEPT_MOST && copies.kept.len() <= FLOWS_MOST);
+    assert!(copies.bytes <= SHARED / 32 && copies.kept.len() <= FLOWS_MOST);
     // What was left out is no gap that nobody sees.
     assert!(!copies.note(vec![at(7, 1_000)]));
     assert!(copies.note(vec![at(7, 1_000 + 20_000 * SIZE)]));
