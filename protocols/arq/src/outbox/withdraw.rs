@@ -22,6 +22,8 @@ impl Outbox {
             let Some(mut flow) = self.table.remove(slot) else {
                 continue;
             };
+            // They leave the stream's queue as if they were sent, with clocks that its receiver takes.
+            let waiting: Vec<_> = std::iter::from_fn(|| flow.dequeue()).collect();
             if let Some(stream) = flow.stream.take()
                 && !report.is_some_and(|report| report.finished.contains(stream.number))
             {
@@ -37,7 +39,7 @@ impl Outbox {
             } else {
                 &mut withdrawn.packets
             };
-            queue.extend(std::iter::from_fn(|| flow.dequeue()));
+            queue.extend(waiting);
         }
         withdrawn
     }

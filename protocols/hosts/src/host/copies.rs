@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use association::Association;
 use units::Instant;
-use wire::flow::FlowKey;
 use wire::packet::Packet;
 
 use super::Host;
@@ -251,25 +250,25 @@ impl Host {
         }
     }
 
-    /// Begins to serve a mobile host with what it lacks of the copies for this attachment; returns their flows, if
-    /// there are copies.
+    /// Begins to serve a mobile host with what it lacks of the copies for this attachment; returns what it had of
+    /// their flows, if there are copies.
     pub(super) fn begin_with_copies(
         &mut self,
         now: Instant,
         index: usize,
         number: u64,
-    ) -> Option<Vec<FlowKey>> {
+    ) -> Option<Vec<Progress>> {
         let copies = self.peers[index].site.copies.as_mut();
         let copies = copies.filter(|copies| copies.number == number)?;
         let (segments, packets) = copies.begin();
-        let flows = copies.begun().collect();
+        let begun = copies.begun();
         if let Some(guest) = self.guest(index) {
             guest.exchange.sent += segments;
         }
         for packet in packets {
             self.hand_in(now, index, packet);
         }
-        Some(flows)
+        Some(begun)
     }
 
     /// Returns true for a packet of a guest that is not served yet, which acknowledges what came of copies.

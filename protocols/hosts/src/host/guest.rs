@@ -81,7 +81,7 @@ impl Host {
         let begun = self.begin_with_copies(now, index, step.number);
         if let Some(home) = home {
             self.sent_to_home(now, home);
-            let begun = begun.map(|flows| SiteMessage::Begun(mobile, step.number, flows).encode());
+            let begun = begun.map(|begun| SiteMessage::Begun(mobile, step.number, begun).encode());
             let arrived = SiteMessage::Arrived(mobile, step, proof).encode();
             let messages = [begun.unwrap_or_default(), arrived].concat();
             self.send_site_messages(now, home, &messages);

@@ -142,9 +142,9 @@ impl Host {
             {
                 self.send_copies(now, index, Some(from), number);
             }
-            SiteMessage::Begun(_, number, flows) => {
+            SiteMessage::Begun(_, number, begun) => {
                 if let Some(home) = self.home(index) {
-                    home.has_begun(now, number, Some(from), flows);
+                    home.has_begun(now, number, Some(from), begun);
                 }
             }
             SiteMessage::ArrivedBehind(_, number, proof) if is_home => {

@@ -5,13 +5,14 @@
 //! its former gateway, ends with a number in each connection. If the copies of a connection begin before that, the next
 //! gateway goes on there at once, and nothing has to come from the former one.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant, SeqNumber};
 use wire::flow::FlowKey;
 use wire::ip::Transport;
 use wire::packet::Packet;
+use wire::tcp::SeqRange;
 
 /// Time for which a home sends copies, and a gateway keeps them: it ends first where they are kept, so that none
 /// is missing there.
@@ -139,8 +140,8 @@ pub(crate) struct Copying {
     number: u64,
     until: Instant,
     sent: BTreeMap<FlowKey, Sent>,
-    /// Flows with which that gateway has begun.
-    begun: BTreeSet<FlowKey>,
+    /// What the mobile host had of the flows with which that gateway has begun.
+    begun: Vec<Progress>,
 }
 
 /// What was sent of a flow.
@@ -151,8 +152,8 @@ struct Sent {
     end: SeqNumber,
 }
 
-/// Flows with which the next gateway has begun, and the number after all of each that was copied.
-pub(crate) type Begun = BTreeMap<FlowKey, SeqNumber>;
+/// Flows with which the next gateway has begun, and the part of each of which it has copies that the mobile host lacks.
+pub(crate) type Begun = BTreeMap<FlowKey, SeqRange>;
 
 impl Copying {
     /// Begins to send copies, for an attachment with this number.
@@ -162,7 +163,7 @@ impl Copying {
             number,
             until: now + SENT,
             sent: BTreeMap::new(),
-            begun: BTreeSet::new(),
+            begun: Vec::new(),
         }
     }
 
@@ -194,18 +195,22 @@ impl Copying {
         Some(copy)
     }
 
-    /// Notes the flows with which the next gateway has begun.
-    pub(crate) fn has_begun(&mut self, flows: impl IntoIterator<Item = FlowKey>) {
-        self.begun.extend(flows);
+    /// Notes what the mobile host had of the flows with which the next gateway has begun.
+    pub(crate) fn has_begun(&mut self, begun: Vec<Progress>) {
+        self.begun = begun;
     }
 
     /// Returns the flows with which the next gateway has begun, and the number of segments of these that were sent.
     pub(crate) fn end(self) -> (Begun, u64) {
-        let mut sent = self.sent;
-        sent.retain(|flow, _| self.begun.contains(flow));
-        let segments = sent.values().map(|sent| sent.segments).sum();
-        let begun = sent.into_iter().map(|(flow, sent)| (flow, sent.end));
-        (begun.collect(), segments)
+        let (mut begun, mut segments) = (Begun::new(), 0);
+        for Progress { flow, next } in self.begun {
+            if let Some(sent) = self.sent.get(&flow) {
+                let (start, end) = (SeqNumber(next), sent.end);
+                let is_first = begun.insert(flow, SeqRange { start, end }).is_none();
+                segments += if is_first { sent.segments } else { 0 };
+            }
+        }
+        (begun, segments)
     }
 }
 
@@ -225,53 +230,38 @@ pub(crate) struct Copies {
     begun: Option<BTreeMap<FlowKey, Rest>>,
 }
 
-/// Copies of one flow, without a gap.
+/// Copies of one flow, without a gap, and each byte once: who repeats it may have it dropped by the former gateway, or
+/// not, and in another order.
 #[derive(Debug)]
 struct Copied {
     packets: VecDeque<Packet>,
-    rest: Rest,
-    /// Sequence number after the last one.
-    next: SeqNumber,
+    /// The part of its sequence that is kept.
+    kept: SeqRange,
     /// Segments that have come, kept or not.
     segments: u64,
 }
 
-/// The part of a flow that a mobile host lacks.
+/// The part of a flow that a gateway which has begun with it passes on.
 #[derive(Debug, Clone, Copy)]
 struct Rest {
-    /// Sequence number before which all copies are left out, and that up to which they are to be.
-    begins: SeqNumber,
-    wanted: SeqNumber,
-}
-
-impl From<SeqNumber> for Rest {
-    fn from(start: SeqNumber) -> Self {
-        Self {
-            begins: start,
-            wanted: start,
-        }
-    }
+    /// Sequence number up to which the mobile host had it.
+    start: SeqNumber,
+    /// Sequence number after all that has been passed on.
+    next: SeqNumber,
+    /// True if something has not come: it may come again.
+    has_gap: bool,
 }
 
 impl Rest {
-    /// Leaves out what the mobile host has of a copy that comes next: all that was sent before its number was reached.
-    /// What is sent again afterwards is not. Returns true if nothing remains.
-    fn leaves_out(&mut self, packet: &mut Packet) -> bool {
-        while self.begins < self.wanted
-            && let Some(range) = packet.sequence()
-        {
-            if range.end <= self.wanted {
-                if range.end > self.begins {
-                    self.begins = range.end;
-                }
-                return true;
-            }
-            let size = u32::from(packet.segment_size);
-            if size == 0 || range.start + size > self.wanted || !packet.drop_first_segment() {
-                self.begins = self.wanted;
-            }
+    /// Returns true if a copy that comes next is passed on. What is sent again is left out: the mobile host has it or
+    /// gets it, by what was passed on already, or by what its former gateway returns.
+    fn takes(&mut self, range: SeqRange) -> bool {
+        let is_new = range.end > self.next;
+        if is_new {
+            self.has_gap |= range.start > self.next;
+            self.next = range.end;
         }
-        false
+        is_new || (self.has_gap && range.end > self.start)
     }
 }
 
@@ -298,10 +288,11 @@ impl Copies {
             return None;
         };
         let rest = begun.get_mut(&flow)?;
+        let takes = copy.sequence().is_some_and(|range| rest.takes(range));
         let segments = copy.data_segments();
         let mut packet = copy.without_mark();
-        let is_lacked = !rest.leaves_out(&mut packet);
-        Some((segments, is_lacked.then_some(packet)))
+        leave_out_segments(&mut packet, rest.start);
+        Some((segments, takes.then_some(packet)))
     }
 
     fn keep(&mut self, flow: FlowKey, copy: Packet) {
@@ -314,19 +305,17 @@ impl Copies {
         copied.segments += copy.data_segments();
         let packet = copy.without_mark().right_sized();
         let capacity = packet.capacity();
-        if range.start > copied.next || self.bytes + capacity > self.most {
+        if range.start > copied.kept.end || self.bytes + capacity > self.most {
             // What follows is of use once the mobile host has what was before.
             self.bytes -= copied.begin_at(range.start);
         }
         if self.bytes + capacity > self.most {
             copied.begin_at(range.end);
-            return;
+        } else if range.end > copied.kept.end {
+            copied.kept.end = range.end;
+            self.bytes += capacity;
+            copied.packets.push_back(packet);
         }
-        if range.end > copied.next {
-            copied.next = range.end;
-        }
-        self.bytes += capacity;
-        copied.packets.push_back(packet);
     }
 
     /// Returns true if copies are kept, as this gateway does not serve the mobile host yet.
@@ -353,7 +342,7 @@ impl Copies {
     /// to its home.
     fn covers(&self, at: &Progress) -> bool {
         let copied = self.kept.get(&at.flow);
-        copied.is_some_and(|copied| copied.rest.begins <= SeqNumber(at.next))
+        copied.is_some_and(|copied| copied.kept.start <= SeqNumber(at.next))
     }
 
     /// Begins to serve the mobile host with what it lacks; returns the number of segments of these flows that have
@@ -363,30 +352,39 @@ impl Copies {
             return (0, Vec::new());
         }
         let covered = self.progress.iter().filter(|at| self.covers(at));
-        let covered: BTreeSet<_> = covered.map(|at| at.flow).collect();
-        let kept = std::mem::take(&mut self.kept).into_iter();
-        let its: Vec<_> = kept.filter(|(flow, _)| covered.contains(flow)).collect();
-        self.begun = Some(
-            its.iter()
-                .map(|(flow, copied)| (*flow, copied.rest))
-                .collect(),
-        );
-        self.bytes = 0;
-        let segments = its.iter().map(|(_, copied)| copied.segments).sum();
-        let packets = its.into_iter().flat_map(|(_, copied)| copied.packets);
-        (segments, packets.collect())
+        let covered: Vec<_> = covered.copied().collect();
+        let (mut begun, mut segments, mut packets) = (BTreeMap::new(), 0, Vec::new());
+        for Progress { flow, next } in covered {
+            if let Some(copied) = self.kept.remove(&flow) {
+                let (start, end) = (SeqNumber(next), copied.kept.end);
+                let rest = Rest {
+                    start,
+                    next: if end > start { end } else { start },
+                    has_gap: false,
+                };
+                begun.insert(flow, rest);
+                segments += copied.segments;
+                packets.extend(copied.packets);
+            }
+        }
+        (self.begun, self.kept, self.bytes) = (Some(begun), BTreeMap::new(), 0);
+        (segments, packets)
     }
 
     /// Returns true if this gateway has begun with the copies of this flow.
     pub(crate) fn has_begun(&self, flow: &FlowKey) -> bool {
-        self.begun
-            .as_ref()
-            .is_some_and(|begun| begun.contains_key(flow))
+        let begun = self.begun.as_ref();
+        begun.is_some_and(|begun| begun.contains_key(flow))
     }
 
-    /// Returns the flows with which this gateway has begun.
-    pub(crate) fn begun(&self) -> impl Iterator<Item = FlowKey> + '_ {
-        self.begun.iter().flat_map(BTreeMap::keys).copied()
+    /// Returns what the mobile host had of the flows with which this gateway has begun.
+    pub(crate) fn begun(&self) -> Vec<Progress> {
+        let begun = self.begun.iter().flatten();
+        let progress = begun.map(|(flow, rest)| Progress {
+            flow: *flow,
+            next: rest.start.0,
+        });
+        progress.collect()
     }
 }
 
@@ -394,8 +392,7 @@ impl From<SeqNumber> for Copied {
     fn from(start: SeqNumber) -> Self {
         Self {
             packets: VecDeque::new(),
-            rest: Rest::from(start),
-            next: start,
+            kept: SeqRange { start, end: start },
             segments: 0,
         }
     }
@@ -404,25 +401,35 @@ impl From<SeqNumber> for Copied {
 impl Copied {
     /// Forgets what is before this number; returns the bytes of that.
     fn begin_at(&mut self, start: SeqNumber) -> usize {
-        (self.rest, self.next) = (Rest::from(start), start);
+        self.kept = SeqRange { start, end: start };
         let lost = std::mem::take(&mut self.packets);
         lost.iter().map(Packet::capacity).sum()
     }
 
     /// Leaves out what the mobile host has, which is everything before this number; returns the bytes of that.
     fn leave_out(&mut self, next: SeqNumber) -> usize {
-        if next > self.rest.wanted {
-            self.rest.wanted = next;
-        }
         let mut bytes = 0;
-        while let Some(packet) = self.packets.front_mut()
-            && self.rest.leaves_out(packet)
-        {
+        while let Some(packet) = self.packets.front_mut() {
+            leave_out_segments(packet, next);
+            let Some(range) = packet.sequence().filter(|range| range.end <= next) else {
+                break;
+            };
             bytes += packet.capacity();
+            self.kept.start = range.end;
             self.packets.pop_front();
         }
         bytes
     }
+}
+
+/// Takes off the segments of a packet that end before this number, if it stands for more than those.
+fn leave_out_segments(packet: &mut Packet, next: SeqNumber) {
+    let size = u32::from(packet.segment_size);
+    let is_before = |packet: &Packet| {
+        let range = packet.sequence();
+        range.is_some_and(|range| range.start + size <= next && range.end > next)
+    };
+    while size > 0 && is_before(packet) && packet.drop_first_segment() {}
 }
 
 /// Returns true for a packet that only acknowledges what has come in one of these flows.
@@ -437,13 +444,13 @@ pub(crate) fn acknowledges(packet: &Packet, is_of: impl FnOnce(&FlowKey) -> bool
     is_plain && is_of(&FlowKey::of(&ip).reversed())
 }
 
-/// Returns true for a packet of one of these flows of which there is a copy. Packets that have not come by the home have
-/// none.
+/// Returns true for a packet of one of these flows of which the next gateway has a copy. There is none of what did not
+/// come by the home, and of what is sent again: the mobile host may lack that.
 pub(crate) fn is_copied(packet: &Packet, begun: &Begun) -> bool {
     let flow = packet.ip().map(|ip| FlowKey::of(&ip));
-    let end = flow.and_then(|flow| begun.get(&flow));
-    let range = packet.sequence();
-    end.zip(range).is_some_and(|(end, range)| range.end <= *end)
+    let copied = flow.and_then(|flow| begun.get(&flow));
+    let both = copied.zip(packet.sequence());
+    both.is_some_and(|(copied, range)| range.end > copied.start && range.end <= copied.end)
 }
 
 #[cfg(test)]

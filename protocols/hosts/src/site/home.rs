@@ -8,7 +8,7 @@ use units::{Duration, Instant};
 use wire::flow::FlowKey;
 use wire::packet::Packet;
 
-use super::copies::{Begun, Copying, acknowledges, is_copied};
+use super::copies::{Begun, Copying, Progress, acknowledges, is_copied};
 use super::exchange::{Exchange, Patience};
 use super::exits::Flows;
 use super::message::{Step, Yielded};
@@ -173,11 +173,11 @@ impl Home {
         now: Instant,
         number: u64,
         to: Option<usize>,
-        flows: Vec<FlowKey>,
+        begun: Vec<Progress>,
     ) {
         let copying = self.copying.as_mut();
         if let Some(copying) = copying.filter(|copying| copying.is_for(now, to, number)) {
-            copying.has_begun(flows);
+            copying.has_begun(begun);
         }
     }
 

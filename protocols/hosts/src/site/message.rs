@@ -84,8 +84,8 @@ pub(crate) enum SiteMessage {
     /// To a mobile host: the sender has copies of all that it lacks, for this attachment.
     Gathered(u64),
     /// To a mobile host's home, before it is asked to have the sender serve it by this attachment, and in the same
-    /// message: the flows with which that has begun by its copies.
-    Begun(Key, u64, Vec<FlowKey>),
+    /// message: what the mobile host had of the flows with which that has begun by its copies.
+    Begun(Key, u64, Vec<Progress>),
 }
 
 /// Numbers of segments that a gateway has sent to the home of a mobile host that it served.

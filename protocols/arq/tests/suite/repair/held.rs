@@ -1,9 +1,11 @@
 //! Segments that their sender repeats while the hop still has to deliver the first copy.
 
+use arq::Arq;
 use units::{BitRate, Duration, SeqNumber};
 use wire::TcpSegment;
+use wire::ip::Transport;
 use wire::packet::{Packet, PacketBuffer};
-use wire::tcp::{SeqRange, TcpFlags, Timestamps};
+use wire::tcp::{SeqRange, TcpFlags, TcpSegmentOptions, Timestamps};
 
 use super::script::{Script, usual};
 use super::superseded::{acknowledgment, packet, wait};
@@ -147,4 +149,46 @@ fn a_datagram_that_waits_does_not_cross_again() {
     end.ack(&[(0, sent.len() as u64 - 1)]);
     wait(&mut end, call(2, 101));
     assert_eq!(end.send_all().len(), 1);
+}
+
+/// Returns the place of a segment in its connection, and its sender's clock.
+fn clock_of(packet: &Packet) -> (u32, Option<u32>) {
+    let ip = packet.ip().expect("IP");
+    let Transport::Tcp(tcp) = ip.transport() else {
+        panic!("another protocol");
+    };
+    let (options, _) = TcpSegmentOptions::read(&tcp).expect("options");
+    let clock = options.timestamps.map(|timestamps| timestamps.value);
+    (tcp.sequence_number().0, clock)
+}
+
+/// Its receiver may have what has overtaken it, and would drop it.
+#[test]
+fn what_was_overtaken_is_withdrawn_with_no_earlier_clock() {
+    let stamped = |number, value| {
+        let mut segment = data(number);
+        segment.options.timestamps = Some(Timestamps { value, echo: 8 });
+        segment
+    };
+    let mut end = Script::knowing(usual(), Duration::from_millis(20));
+    (0..6).for_each(|number| wait(&mut end, packet(&stamped(number, 10))));
+    let sent = end.send_all();
+    (6..8).for_each(|number| wait(&mut end, packet(&stamped(number, 11))));
+    end.wait(Duration::from_millis(20));
+    end.ack(&[(sent[0].number, sent[sent.len() - 1].number)]);
+    // The first frame holds what is sent again, and what it has overtaken remains.
+    (8..400).for_each(|number| wait(&mut end, packet(&stamped(number, 12))));
+    wait(&mut end, packet(&stamped(2, 50)));
+    let arq = std::mem::replace(&mut end.arq, Arq::new(usual()));
+    let withdrawn = arq.withdraw(None).packets;
+    let first = data(8).sequence;
+    let waited = withdrawn.iter().map(clock_of);
+    let waited: Vec<_> = waited
+        .filter(|(start, _)| SeqNumber(*start) > first)
+        .collect();
+    assert!(waited.len() > 100, "{}", waited.len());
+    assert!(
+        waited.iter().all(|(_, clock)| *clock == Some(50)),
+        "{waited:?}"
+    );
 }
