@@ -6,7 +6,7 @@ use crate::checksum;
 use crate::field::{read_u32, write_u16, write_u32};
 use crate::ip::{Layout, Transport};
 use crate::packet::{HEADROOM, Packet, PacketBuffer};
-use crate::tcp::{self, OptionBytes, TcpFlags, TcpSegmentOptions};
+use crate::tcp::{self, OptionBytes, TcpFlags, TcpSegmentOptions, TcpView, place_of_clock};
 
 /// Longest headers that are kept: those of IPv4 and TCP with all options.
 const HEADERS_MAX: usize = 120;
@@ -71,6 +71,12 @@ impl LastSegment {
     /// Returns the number after all that its end has sent.
     pub fn next(&self) -> SeqNumber {
         self.next
+    }
+
+    /// Returns its sender's clock, if it has timestamps (RFC 7323).
+    pub fn clock(&self) -> Option<u32> {
+        let header = TcpView::parse(&self.headers[self.transport..self.length]).ok()?;
+        place_of_clock(&header).map(|(clock, _)| clock)
     }
 
     /// Returns an acknowledgement that repeats what the segment acknowledged, with the sequence number after it. It

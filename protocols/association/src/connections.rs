@@ -54,6 +54,15 @@ struct Connection {
     awaited: Option<SeqNumber>,
 }
 
+/// How far a flow of TCP has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reached {
+    /// Sequence number after all segments.
+    pub next: SeqNumber,
+    /// Sender's clock in the last one (RFC 7323): its receiver drops segments with an earlier one.
+    pub clock: Option<u32>,
+}
+
 /// Place of a segment from this end, for the last acknowledgement of the other end.
 enum Place {
     /// The other end has all of it, or it only probes.
@@ -109,17 +118,20 @@ impl Connections {
         own.map(|(key, _)| *key)
     }
 
-    /// Returns the flows in which segments of the other end have come since this time, each with the number after them.
+    /// Returns the flows in which segments of the other end have come since this time, and how far each has come.
     pub(crate) fn received_since(
         &self,
         since: Instant,
-    ) -> impl Iterator<Item = (FlowKey, SeqNumber)> + '_ {
+    ) -> impl Iterator<Item = (FlowKey, Reached)> + '_ {
         let theirs = self
             .known
             .iter()
             .filter_map(|(key, known)| Some((key, known.theirs?)));
         let recent = theirs.filter(move |(_, (heard, _))| *heard >= since);
-        recent.map(|(key, (_, last))| (key.reversed(), last.next()))
+        recent.map(|(key, (_, last))| {
+            let (next, clock) = (last.next(), last.clock());
+            (key.reversed(), Reached { next, clock })
+        })
     }
 
     /// Returns an acknowledgement for the connection with the flow `key` from this end.

@@ -2,11 +2,12 @@
 
 use machine::Machine;
 use planted::Bug;
-use units::{Instant, SeqNumber};
+use units::Instant;
 use wire::flow::FlowKey;
 use wire::ip::Protocol;
 use wire::packet::Packet;
 
+use crate::connections::Reached;
 use crate::{Association, Input, Output, TcpMethod};
 
 impl Association {
@@ -65,12 +66,9 @@ impl Association {
         }
     }
 
-    /// Returns the flows of TCP from the other end in which packets have been passed on since this time, each with the
-    /// number after all that have.
-    pub fn received_since(
-        &self,
-        since: Instant,
-    ) -> impl Iterator<Item = (FlowKey, SeqNumber)> + '_ {
+    /// Returns the flows of TCP from the other end in which packets have been passed on since this time, and how far
+    /// each has come.
+    pub fn received_since(&self, since: Instant) -> impl Iterator<Item = (FlowKey, Reached)> + '_ {
         self.tcp.connections.received_since(since)
     }
 

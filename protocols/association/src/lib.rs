@@ -25,6 +25,7 @@ use std::collections::VecDeque;
 use air::{Air, Grant};
 use arq::{Arq, COMMON_FLOW, Config};
 pub use arq::{LinkEvent, PathNews, Report};
+pub use connections::Reached;
 pub use flows::FlowLimits;
 use flows::{KnownFlows, Side};
 use lane::Stalls;

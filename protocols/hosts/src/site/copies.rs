@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use association::Reached;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant, SeqNumber};
 use wire::flow::FlowKey;
@@ -42,6 +43,8 @@ pub(crate) struct Progress {
     pub(crate) flow: FlowKey,
     /// Sequence number after all that has come.
     pub(crate) next: u32,
+    /// Clock of its sender in the last segment, if it has one.
+    pub(crate) clock: Option<u32>,
 }
 
 /// The wait of a mobile host until the next gateway has copies of what is on its way.
@@ -51,7 +54,7 @@ pub(crate) struct Gathering {
     /// Time of the next report.
     due: Instant,
     /// What had come of each connection when it began.
-    before: BTreeMap<FlowKey, SeqNumber>,
+    before: BTreeMap<FlowKey, Reached>,
     state: GatheringState,
 }
 
@@ -65,7 +68,7 @@ enum GatheringState {
 
 impl Gathering {
     /// Begins to wait; these connections are in use.
-    pub(crate) fn new(now: Instant, before: BTreeMap<FlowKey, SeqNumber>) -> Self {
+    pub(crate) fn new(now: Instant, before: BTreeMap<FlowKey, Reached>) -> Self {
         Self {
             began: now,
             due: now,
@@ -107,12 +110,16 @@ impl Gathering {
     }
 
     /// Returns what has come of these connections, if something has since it began.
-    pub(crate) fn progress(
-        &self,
-        all: impl Iterator<Item = (FlowKey, SeqNumber)>,
-    ) -> Vec<Progress> {
-        let moving = all.filter(|(flow, next)| self.before.get(flow) != Some(next));
-        let named = moving.map(|(flow, next)| Progress { flow, next: next.0 });
+    pub(crate) fn progress(&self, all: impl Iterator<Item = (FlowKey, Reached)>) -> Vec<Progress> {
+        let moving = all.filter(|(flow, reached)| {
+            let before = self.before.get(flow);
+            before.is_none_or(|before| before.next != reached.next)
+        });
+        let named = moving.map(|(flow, Reached { next, clock })| Progress {
+            flow,
+            next: next.0,
+            clock,
+        });
         named.take(NAMED_MOST).collect()
     }
 
@@ -203,7 +210,7 @@ impl Copying {
     /// Returns the flows with which the next gateway has begun, and the number of segments of these that were sent.
     pub(crate) fn end(self) -> (Begun, u64) {
         let (mut begun, mut segments) = (Begun::new(), 0);
-        for Progress { flow, next } in self.begun {
+        for Progress { flow, next, .. } in self.begun {
             if let Some(sent) = self.sent.get(&flow) {
                 let (start, end) = (SeqNumber(next), sent.end);
                 let is_first = begun.insert(flow, SeqRange { start, end }).is_none();
@@ -250,6 +257,9 @@ struct Rest {
     next: SeqNumber,
     /// True if something has not come: it may come again.
     has_gap: bool,
+    /// Clock of its sender in what the mobile host had: what was sent again has overtaken the rest there, which would
+    /// be dropped with an earlier one (RFC 7323 §5).
+    clock: Option<u32>,
 }
 
 impl Rest {
@@ -262,6 +272,12 @@ impl Rest {
             self.next = range.end;
         }
         is_new || (self.has_gap && range.end > self.start)
+    }
+
+    /// Takes the segments off a packet that the mobile host has, and sets its clock to one that it takes.
+    fn fit(&mut self, packet: &mut Packet) {
+        leave_out_segments(packet, self.start);
+        self.clock.take_if(|clock| !packet.raise_timestamp(*clock));
     }
 }
 
@@ -291,7 +307,9 @@ impl Copies {
         let takes = copy.sequence().is_some_and(|range| rest.takes(range));
         let segments = copy.data_segments();
         let mut packet = copy.without_mark();
-        leave_out_segments(&mut packet, rest.start);
+        if takes {
+            rest.fit(&mut packet);
+        }
         Some((segments, takes.then_some(packet)))
     }
 
@@ -354,14 +372,19 @@ impl Copies {
         let covered = self.progress.iter().filter(|at| self.covers(at));
         let covered: Vec<_> = covered.copied().collect();
         let (mut begun, mut segments, mut packets) = (BTreeMap::new(), 0, Vec::new());
-        for Progress { flow, next } in covered {
-            if let Some(copied) = self.kept.remove(&flow) {
+        for Progress { flow, next, clock } in covered {
+            if let Some(mut copied) = self.kept.remove(&flow) {
                 let (start, end) = (SeqNumber(next), copied.kept.end);
-                let rest = Rest {
+                let mut rest = Rest {
                     start,
                     next: if end > start { end } else { start },
                     has_gap: false,
+                    clock,
                 };
+                copied
+                    .packets
+                    .iter_mut()
+                    .for_each(|packet| rest.fit(packet));
                 begun.insert(flow, rest);
                 segments += copied.segments;
                 packets.extend(copied.packets);
@@ -383,6 +406,7 @@ impl Copies {
         let progress = begun.map(|(flow, rest)| Progress {
             flow: *flow,
             next: rest.start.0,
+            clock: rest.clock,
         });
         progress.collect()
     }

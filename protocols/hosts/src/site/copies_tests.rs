@@ -1,5 +1,6 @@
 use machine::RandomStream;
 use wire::packet::PacketBuffer;
+use wire::tcp::{OptionBytes, TcpSegmentOptions, Timestamps};
 
 use super::*;
 
@@ -32,7 +33,13 @@ fn copy(number: u16, start: u32, segments: u32) -> Packet {
 
 fn at(number: u16, next: u32) -> Progress {
     let flow = FlowKey::of(&packet(number, 0, 1, ACK).ip().expect("IP"));
-    Progress { flow, next }
+    let clock = None;
+    Progress { flow, next, clock }
+}
+
+fn reached(next: u32) -> Reached {
+    let (next, clock) = (SeqNumber(next), None);
+    Reached { next, clock }
 }
 
 fn copies() -> Copies {
@@ -119,6 +126,49 @@ fn the_next_gateway_sends_what_the_mobile_host_lacks() {
     }
 }
 
+/// Returns a segment with this clock of its sender.
+fn stamped(start: u32, clock: u32) -> Packet {
+    let mut packet = packet(1, start, 1, ACK);
+    let timestamps = Timestamps {
+        value: clock,
+        echo: 7,
+    };
+    packet.set_tcp_options(&OptionBytes::of(&TcpSegmentOptions {
+        timestamps: Some(timestamps),
+        ..TcpSegmentOptions::default()
+    }));
+    packet
+}
+
+/// What was sent again has overtaken what waited at the former gateway.
+#[test]
+fn the_mobile_host_drops_nothing_for_its_clock() {
+    let mut copies = copies();
+    let mut take = |start, clock| {
+        let copy = stamped(start, clock).marked_copy().expect("it has data");
+        copies.take(copy).and_then(|(_, packet)| packet)
+    };
+    assert!(take(0, 10).is_none() && take(100, 11).is_none());
+    let clock = Some(50);
+    copies.note(vec![Progress {
+        clock,
+        ..at(1, 100)
+    }]);
+    let (_, packets) = copies.begin();
+    let of = |packet: &Packet| packet.clone();
+    assert_eq!(
+        packets.iter().map(of).collect::<Vec<_>>(),
+        [stamped(100, 50)]
+    );
+    let mut next = |start, clock| {
+        let copy = stamped(start, clock).marked_copy().expect("it has data");
+        copies.take(copy).and_then(|(_, packet)| packet)
+    };
+    assert_eq!(next(200, 12), Some(stamped(200, 50)));
+    assert_eq!(next(300, 51), Some(stamped(300, 51)));
+    assert_eq!(next(400, 52), Some(stamped(400, 52)));
+}
+
 /// What did not come by way of the home may be missing, and come again.
 #[test]
 fn behind_a_gap_everything_is_passed_on() {
@@ -178,7 +228,7 @@ fn copies_take_little_memory_whatever_comes() {
 #[test]
 fn a_gathering_ends_with_what_it_waits_for() {
     let (flow, start) = (at(1, 0).flow, Instant::from_millis(1_000));
-    let begun = || Gathering::new(start, BTreeMap::from([(flow, SeqNumber(5))]));
+    let begun = || Gathering::new(start, BTreeMap::from([(flow, reached(5))]));
     let gives_up = |after: u64, silent: u64, progress: &[Progress]| {
         let now = start + Duration::from_millis(after);
         begun().gives_up(now, Some(now - Duration::from_millis(silent)), progress)
@@ -191,7 +241,7 @@ fn a_gathering_ends_with_what_it_waits_for() {
     let mut gathering = begun();
     assert!(gathering.reports(start) && !gathering.reports(start));
     assert_eq!(gathering.due(), Some(start + REPORT));
-    let come = [(flow, SeqNumber(5)), (at(2, 0).flow, SeqNumber(9))];
+    let come = [(flow, reached(5)), (at(2, 0).flow, reached(9))];
     assert_eq!(gathering.progress(come.into_iter()), [at(2, 9)]);
     assert!(gathering.completes() && !gathering.completes());
     assert!(gathering.is_complete() && gathering.due().is_none());

@@ -9,20 +9,24 @@ use crate::support::roaming::{HOME, Roaming, Setting};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Returns a site whose gateways are so far from each other, with a download that has reached its rate.
-fn download(wire: Duration) -> Roaming {
+/// Returns a site whose gateways are so far from each other, with a download that has reached its rate, and whose window
+/// fills the path and so much of a queue; all of it if that is `None`.
+fn download(wire: Duration, queue: Option<Bytes>) -> Roaming {
     let setting = Setting {
         wire,
         ..Setting::default()
     };
     let mut site = Roaming::new(setting);
     site.run(SECOND, true);
-    let path = setting.rate.bytes_in((setting.delay + wire) * 2);
-    site.connect_now(Ends::new(&Config {
+    let config = Config {
         timestamps: true,
         window_scaling: true,
-        receive_buffer: path + Bytes::new(30_000),
         ..Config::kernel(Control::Cubic)
+    };
+    let path = setting.rate.bytes_in((setting.delay + wire) * 2);
+    site.connect_now(Ends::new(&Config {
+        receive_buffer: queue.map_or(config.receive_buffer, |queue| path + queue),
+        ..config
     }));
     site.run(SECOND * 4, true);
     site
@@ -31,7 +35,7 @@ fn download(wire: Duration) -> Roaming {
 #[test]
 fn a_move_stalls_a_download_for_a_round_trip_of_the_hop_however_far_the_gateway_is() {
     for wire in [10, 40, 100].map(Duration::from_millis) {
-        let mut site = download(wire);
+        let mut site = download(wire, Some(Bytes::new(30_000)));
         let (before, mut from) = (attachments(&site), HOME);
         // The first packets from one gateway to another find out how much crosses there.
         let visits = [2, 3, HOME].map(|to| (to, false));
@@ -51,6 +55,29 @@ fn a_move_stalls_a_download_for_a_round_trip_of_the_hop_however_far_the_gateway_
                 "wire {wire}, {from} to {to}: {stall}, not {most}"
             );
             from = to;
+        }
+        assert!(site.is_connected());
+    }
+}
+
+/// What is sent again overtakes its queue, at the former gateway and at the next one.
+#[test]
+fn a_full_queue_and_its_drops_make_a_move_no_longer() {
+    for wire in [10, 40].map(Duration::from_millis) {
+        let mut site = download(wire, None);
+        for (number, to) in [2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2].into_iter().enumerate() {
+            // A loss from before the move is repaired before it.
+            while site.take_stall() > Duration::from_millis(30) {
+                site.run(Duration::from_millis(300), true);
+            }
+            site.move_to(to);
+            site.run(SECOND, true);
+            // A drop during the move takes a round trip of the path to repair, and of the hop.
+            let delay = site.network.setting.delay;
+            let most = (delay * 2 + wire) * 2;
+            let stall = site.take_stall();
+            assert!(number < 2 || stall <= most, "wire {wire}, to {to}: {stall}");
+            site.run(SECOND, true);
         }
         assert!(site.is_connected());
     }
