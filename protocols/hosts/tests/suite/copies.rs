@@ -9,8 +9,8 @@ use crate::support::roaming::{HOME, Roaming, Setting};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Returns a site whose gateways are so far from each other, with a download that has reached its rate, and whose window
-/// fills the path and so much of a queue; all of it if that is `None`.
+/// Returns a site whose gateways are so far from each other, with a download that has reached its rate, and whose
+/// window fills the path and so much of a queue; all of it if that is `None`.
 fn download(wire: Duration, queue: Option<Bytes>) -> Roaming {
     let setting = Setting {
         wire,
