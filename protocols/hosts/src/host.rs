@@ -258,6 +258,9 @@ impl Host {
                 }
                 association::Output::Packet(packet) => self.release(now, index, packet),
                 association::Output::Streams(news) => self.stream_news(now, index, news),
+                // It is left, or has to wait for this host.
+                association::Output::Event(LinkEvent::FadeBegan)
+                    if self.waits_for_attachment(index) => {}
                 association::Output::Event(event) => {
                     let kind = match event {
                         LinkEvent::FadeBegan => EventKind::FadeBegan,
