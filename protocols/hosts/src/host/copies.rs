@@ -172,15 +172,20 @@ impl Host {
         let others = kept.filter(|copies| copies.is_gathering()).count();
         if others < GATHERED_MOST {
             let fresh = Box::new(Copies::new(now, number, others));
-            self.agenda.site.set(index, fresh.until);
             self.peers[index].site.copies = Some(fresh);
+            self.forget_copies(now, index);
         }
     }
 
-    /// Forgets the copies for a mobile host that has not come.
+    /// Forgets the copies for a mobile host that has not come, once their time is over. What else waits for a time on
+    /// its behalf may be due before.
     pub(super) fn forget_copies(&mut self, now: Instant, index: usize) {
-        if let Some(peer) = self.peers.get_mut(index) {
-            peer.site.copies.take_if(|copies| copies.until <= now);
+        let Some(peer) = self.peers.get_mut(index) else {
+            return;
+        };
+        peer.site.copies.take_if(|copies| copies.until <= now);
+        if let Some(copies) = &peer.site.copies {
+            self.agenda.site.set_earlier(index, copies.until);
         }
     }
 

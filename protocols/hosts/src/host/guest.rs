@@ -212,6 +212,7 @@ impl Host {
             return;
         };
         self.agenda.site.clear(index);
+        self.forget_copies(now, index);
         if self.guest(index).is_some_and(|guest| guest.left.is_none()) {
             self.return_packets(now, index, &request);
         }
