@@ -70,6 +70,11 @@ impl TcpFlags {
         self.0 & flags.0 == flags.0
     }
 
+    /// Returns the count of sequence numbers that these bits take: one each for SYN and FIN.
+    pub const fn sequence_length(self) -> u32 {
+        self.contains(Self::SYN) as u32 + self.contains(Self::FIN) as u32
+    }
+
     /// Returns these bits without `flags`.
     pub const fn without(self, flags: Self) -> Self {
         Self(self.0 & !flags.0)
@@ -152,9 +157,7 @@ impl<'a> TcpView<'a> {
 
     /// Returns the part of the sequence that the segment takes: its data, SYN and FIN.
     pub fn sequence(&self) -> SeqRange {
-        let flags = [TcpFlags::SYN, TcpFlags::FIN].into_iter();
-        let beside = flags.filter(|flag| self.flags().contains(*flag)).count();
-        let length = (self.payload().len() + beside) as u32;
+        let length = self.payload().len() as u32 + self.flags().sequence_length();
         SeqRange::of(self.sequence_number(), length)
     }
 

@@ -55,8 +55,7 @@ impl TcpSegment {
 
     /// Returns the count of sequence numbers that the segment takes: its data, SYN and FIN.
     pub fn sequence_length(&self) -> u32 {
-        let count = |flag| u32::from(self.flags.contains(flag));
-        u32::from(self.payload) + count(TcpFlags::SYN) + count(TcpFlags::FIN)
+        u32::from(self.payload) + self.flags.sequence_length()
     }
 
     /// Returns the length of the IPv4 packet, headers included, in bytes: the load of a link before framing.

@@ -6,15 +6,13 @@ use crate::ip::{
     Version,
 };
 use crate::packet::Packet;
+use crate::tcp::TcpFlags;
 
 const TCP_HEADER: usize = 20;
 /// Largest length of an IPv6 header and a TCP header.
 const HEADERS_MAX: usize = 100;
 /// The usual layout of options on a connection with timestamps (RFC 7323 appendix A).
 const TIMESTAMPS_ONLY: [u8; 4] = [1, 1, 8, 10];
-
-const FIN: u8 = 0x01;
-const SYN: u8 = 0x02;
 
 /// The headers of one TCP packet over IP, with access to the fields that change.
 #[derive(Clone, Copy)]
@@ -213,8 +211,7 @@ pub(super) struct Context {
 impl Context {
     /// Returns the context after a packet with these headers and `payload` bytes.
     pub(super) fn after(headers: Headers, payload: usize, segment_size: u16) -> Self {
-        let flags = headers.flags();
-        let controls = u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
+        let controls = TcpFlags(headers.flags()).sequence_length();
         let segments = if segment_size == 0 {
             1
         } else {
