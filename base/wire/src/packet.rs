@@ -13,6 +13,7 @@ use crate::checksum::{
     self, PartialChecksum, complete_partial_checksum, replace_word, verify_transport_checksum,
 };
 use crate::field::{write_u16, write_u32};
+use crate::flow::FlowKey;
 use crate::ip::{Ecn, IpPacket, Layout, Transport};
 use crate::malformed::Malformed;
 use crate::tcp::{self, OptionBytes, place_of_clock, place_of_larger_size};
@@ -83,6 +84,11 @@ impl Packet {
     /// Returns the packet as its headers describe it; nothing if they are not those of a packet of IP.
     pub fn ip(&self) -> Option<IpPacket<'_>> {
         Some(IpPacket::new(&self.buffer, self.layout?))
+    }
+
+    /// Returns the flow that it belongs to; nothing if it is not a packet of IP.
+    pub fn flow(&self) -> Option<FlowKey> {
+        self.ip().map(|ip| FlowKey::of(&ip))
     }
 
     /// Returns the storage that it holds, in bytes: what it costs, whatever its content.

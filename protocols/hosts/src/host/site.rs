@@ -70,11 +70,7 @@ impl Host {
             (Role::Gateway, Member::Home(_), SiteMessage::Gather(number, ..)) => {
                 self.send_copies(now, index, None, number);
             }
-            (
-                Role::Gateway,
-                Member::Home(_) | Member::Guest(_),
-                SiteMessage::Progress(number, progress),
-            ) => {
+            (Role::Gateway, _, SiteMessage::Progress(number, progress)) => {
                 self.progressed(now, index, number, progress);
             }
             (Role::Mobile, _, SiteMessage::Gathered(number)) => self.gathered(now, index, number),

@@ -187,7 +187,7 @@ impl Copying {
     /// Returns the copy of a packet that is to be sent, if there is one.
     pub(crate) fn copy(&mut self, packet: &Packet) -> Option<Packet> {
         let copy = packet.marked_copy()?;
-        let (flow, range) = (FlowKey::of(&copy.ip()?), copy.sequence()?);
+        let (flow, range) = (copy.flow()?, copy.sequence()?);
         if self.sent.len() >= FLOWS_MOST && !self.sent.contains_key(&flow) {
             return None;
         }
@@ -298,7 +298,7 @@ impl Copies {
     /// Takes a copy. Returns its number of segments if this gateway has begun with its flow, and the packet if the
     /// mobile host lacks it.
     pub(crate) fn take(&mut self, copy: Packet) -> Option<(u64, Option<Packet>)> {
-        let flow = FlowKey::of(&copy.ip()?);
+        let flow = copy.flow()?;
         let Some(begun) = &mut self.begun else {
             self.keep(flow, copy);
             return None;
@@ -321,6 +321,9 @@ impl Copies {
         let first = || Copied::from(range.start);
         let copied = self.kept.entry(flow).or_insert_with(first);
         copied.segments += copy.data_segments();
+        if range.end <= copied.kept.end {
+            return;
+        }
         let packet = copy.without_mark().right_sized();
         let capacity = packet.capacity();
         if range.start > copied.kept.end || self.bytes + capacity > self.most {
@@ -329,7 +332,7 @@ impl Copies {
         }
         if self.bytes + capacity > self.most {
             copied.begin_at(range.end);
-        } else if range.end > copied.kept.end {
+        } else {
             copied.kept.end = range.end;
             self.bytes += capacity;
             copied.packets.push_back(packet);
@@ -471,8 +474,7 @@ pub(crate) fn acknowledges(packet: &Packet, is_of: impl FnOnce(&FlowKey) -> bool
 /// Returns true for a packet of one of these flows of which the next gateway has a copy. There is none of what did not
 /// come by the home, and of what is sent again: the mobile host may lack that.
 pub(crate) fn is_copied(packet: &Packet, begun: &Begun) -> bool {
-    let flow = packet.ip().map(|ip| FlowKey::of(&ip));
-    let copied = flow.and_then(|flow| begun.get(&flow));
+    let copied = packet.flow().and_then(|flow| begun.get(&flow));
     let both = copied.zip(packet.sequence());
     both.is_some_and(|(copied, range)| range.end > copied.start && range.end <= copied.end)
 }

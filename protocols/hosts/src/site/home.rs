@@ -265,8 +265,10 @@ impl Home {
 
     /// Returns true if this gateway, the next one, may pass on an acknowledgement of the mobile host already.
     pub(crate) fn takes(&self, gateway: usize, packet: &Packet) -> bool {
-        let moving = self.moving.as_deref();
-        moving.is_some_and(|moving| moving.takes(gateway, packet))
+        let next = self.moving.as_deref();
+        let next = next.filter(|moving| moving.to == Some(gateway));
+        let is_begun = |flow: &FlowKey| next.is_some_and(|moving| moving.begun.contains_key(flow));
+        next.is_some() && acknowledges(packet, is_begun)
     }
 
     /// Removes and returns the move if it is over: everything from the former gateway has come, or is waited for no
@@ -332,7 +334,7 @@ impl Moving {
     /// former gateway: that returns a marker behind what it has of the call.
     pub(crate) fn course(&mut self, packet: Packet) -> Course {
         let has_next = matches!(self.stage, Stage::Asked | Stage::Served);
-        let Some(flow) = flow_of(&packet).filter(|_| has_next) else {
+        let Some(flow) = packet.flow().filter(|_| has_next) else {
             return Course::Waits(packet, None);
         };
         if self.begun.contains_key(&flow) {
@@ -354,7 +356,7 @@ impl Moving {
 
     /// Notes that a marker has come back; returns the packets of its flow that have waited for that.
     pub(crate) fn passed(&mut self, marker: &Packet) -> Vec<Packet> {
-        let flow = flow_of(marker);
+        let flow = marker.flow();
         let held = &mut self.held;
         let state = flow.and_then(|flow| held.flows.get_mut(&flow));
         let Some(has_passed) = state.filter(|has_passed| !**has_passed) else {
@@ -362,7 +364,7 @@ impl Moving {
         };
         *has_passed = true;
         let fresh = std::mem::take(&mut held.fresh).into_iter();
-        let (its, others): (Vec<_>, Vec<_>) = fresh.partition(|packet| flow_of(packet) == flow);
+        let (its, others): (Vec<_>, Vec<_>) = fresh.partition(|packet| packet.flow() == flow);
         held.fresh = VecDeque::from(others);
         held.bytes -= its.iter().map(|packet| packet.len()).sum::<usize>();
         its
@@ -383,10 +385,6 @@ impl Moving {
     /// Returns true if the next gateway has a copy of this packet.
     pub(crate) fn is_there(&self, packet: &Packet) -> bool {
         is_copied(packet, &self.begun)
-    }
-
-    fn takes(&self, from: usize, packet: &Packet) -> bool {
-        self.to == Some(from) && acknowledges(packet, |flow| self.begun.contains_key(flow))
     }
 
     /// Notes the next gateway, or `None` for this one, by this attachment, and the time until which the former one is
@@ -441,8 +439,4 @@ impl Moving {
         } = self.held;
         (self.next, returned.into_iter().chain(fresh))
     }
-}
-
-fn flow_of(packet: &Packet) -> Option<FlowKey> {
-    packet.ip().map(|ip| FlowKey::of(&ip))
 }
