@@ -1,4 +1,5 @@
-//! TCP that is split at both ends of a hop, with applications, losses, resets, refusals, and killed daemons.
+//! TCP that is split at both ends of a hop, with applications, losses, resets, refusals, killed daemons, and daemons
+//! that another process succeeds.
 //!
 //! The invariant (no stream ends short): if an application receives the end of a stream, it has received all of the
 //! stream, and the other application has ended it. Every connection ends: complete, refused or reset.
@@ -7,11 +8,13 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use arq::Config;
-use association::{Association, Profile, StreamConfig, TcpConfig, TcpMethod};
+use association::{Association, Profile, Reason, StreamConfig, StreamNews, TcpConfig, TcpMethod};
 use machine::{Machine, RandomStream, earlier};
 use redirector::Chunks;
 use sockets::{Application, State, System};
-use split::{End, Input, Mobile, Origin, Output, Refusal, Scope, Splitter};
+use split::{
+    ConnectionState, End, Input, Mobile, Origin, Output, Refusal, Scope, SocketId, Splitter,
+};
 use units::{Bytes, Duration, Instant};
 use wire::flow::Ends;
 use wire::ip::Ecn;
@@ -175,6 +178,57 @@ impl World {
         self.begin();
     }
 
+    /// Lets another process go on with the connections of a daemon, across a new association.
+    fn succeed(&mut self, successor: usize) {
+        self.lives += 1;
+        self.air.clear();
+        let now = self.now;
+        for index in [MOBILE, GATEWAY] {
+            let fresh = association(index, self.setting, self.lives);
+            let end = &mut self.hosts[index];
+            let mut former = std::mem::replace(&mut end.association, fresh);
+            let suspended = former.suspend_streams(now).expect("it has streams");
+            let waits = Input::StreamsSuspended {
+                peer: 0,
+                until: None,
+            };
+            end.splitter.handle_input(now, waits);
+            for id in &suspended.lost {
+                let news = StreamNews::Reset(*id, Reason::TimedOut);
+                let input = Input::Stream { peer: 0, news };
+                end.splitter.handle_input(now, input);
+            }
+            self.settle(index);
+            if index == successor {
+                self.replace(index);
+            }
+            let end = &mut self.hosts[index];
+            end.association.resume_streams(now, suspended);
+            self.settle(index);
+        }
+        self.begin();
+    }
+
+    /// Replaces the process of a daemon, which hands its connections over as bytes.
+    fn replace(&mut self, index: usize) {
+        let end = &mut self.hosts[index];
+        let connections = end.splitter.take_out();
+        let bytes = postcard::to_allocvec(&connections).expect("bytes");
+        let connections: Vec<(usize, ConnectionState<Chunks>)> =
+            postcard::from_bytes(&bytes).expect("what it was");
+        let sockets = connections.iter().flat_map(|(_, state)| {
+            let binding = state.id;
+            let sides = state.sockets();
+            sides.map(move |side| SocketId { binding, side })
+        });
+        end.system.succeed(&sockets.collect());
+        end.splitter = host(index, self.setting).splitter;
+        for (owner, state) in connections {
+            let resumed = Input::Resume { owner, state };
+            end.splitter.handle_input(self.now, resumed);
+        }
+    }
+
     fn step(&mut self, kind: u8, rest: &[u8]) {
         let byte = |place: usize| rest.get(place).copied().unwrap_or_default();
         let (number, host) = (u64::from(byte(0)), usize::from(byte(1) & 1));
@@ -196,6 +250,7 @@ impl World {
             (13, _) => self.lost = 100,
             (14, _) if number < 64 => self.renew(Some(host), self.setting),
             (15, _) if number < 32 => self.renew(None, self.setting),
+            (14, _) if number < 192 => self.succeed(host),
             _ => self.lost = 0,
         }
         self.settle(host);

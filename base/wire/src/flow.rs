@@ -32,7 +32,7 @@ pub struct FlowKey {
 }
 
 /// The two endpoints of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Ends {
     /// The endpoint that opens the connection.
     pub source: SocketAddr,

@@ -339,7 +339,7 @@ impl Site {
                 self.host.handle_input(self.now, Input::Found { peer, at });
             }
             Output::Claim { .. } => panic!("it may not claim a key"),
-            Output::Resolvers(_) | Output::Exits { .. } | Output::Told => {
+            Output::Resolvers(_) | Output::Exits { .. } | Output::HandedOver(_) | Output::Told => {
                 panic!("it neither asks nor stands in")
             }
             Output::Event(event) => note(&event.kind),

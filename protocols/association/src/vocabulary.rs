@@ -1,9 +1,12 @@
 //! The requests and news of streams, which everything above an association uses: they name no transport.
 
+use serde::{Deserialize, Serialize};
+
 pub use mtcp::{Addresses as StreamAddresses, ConnectionId as StreamId, Profile, Reason};
 
 /// A request for the streams of an association. Requests for streams that are gone change nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum StreamRequest<C> {
     /// Open a stream, with a number that no other open one has.
     Open {

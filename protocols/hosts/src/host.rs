@@ -331,6 +331,8 @@ impl Machine for Host {
                 self.handoff_announced(now, within, gateway.as_ref());
             }
             Input::Path { to, news } => self.path_reported(now, to, news),
+            Input::HandOver => self.hand_over(now),
+            Input::TakeOver(handover) => self.take_over(now, *handover),
             Input::Leave => self.leave(now),
             Input::Admit { peer, scope } => self.admit_configured(now, *peer, scope),
             Input::Revoke(key, reason) => self.revoke(now, &key, reason),

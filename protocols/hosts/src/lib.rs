@@ -54,7 +54,7 @@ pub use session::{Decline, OwnKeys};
 pub use site::{ComparisonStatus, SitePart, SiteStatus, Told};
 pub use split::{Cause, Choice, HopCondition, Scope, SplitStatus, SystemEvent, SystemRequest};
 pub use status::{NextKeyStatus, PeerStatus, Status};
-pub use streams::StreamLimits;
+pub use streams::{Handover, StreamLimits};
 pub use summary::{PeerSummary, Summary};
 pub use terms::{SplitTerms, TcpTerms};
 pub use trouble::{CLOCKS, Circumstance, Trouble, TroubleCode, decline_words};
@@ -162,6 +162,12 @@ pub enum Input {
     Told(Vec<Told>),
     /// Most memory for all peers together from now on, if it is limited.
     Memory(Bytes),
+    /// Another process is to go on with the split connections of this host, a gateway that is about to stop:
+    /// [`Output::HandedOver`] has them, and their sockets are left as they are.
+    HandOver,
+    /// This host, a gateway that has just begun, goes on with the split connections of another process. The driver has
+    /// their sockets ([`Handover::sockets`]); those of mobile hosts that this gateway does not know are reset.
+    TakeOver(Box<Handover>),
     /// This host is about to stop: it notifies its peers and forgets them.
     Leave,
 }
@@ -238,6 +244,8 @@ pub enum Output {
         /// False if they do so no more.
         begins: bool,
     },
+    /// The split connections of this host, as asked for by [`Input::HandOver`].
+    HandedOver(Box<Handover>),
     /// An event for the log.
     Event(Event),
 }

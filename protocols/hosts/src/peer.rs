@@ -16,9 +16,9 @@ use crate::reach::Reach;
 use crate::repetition::Repetition;
 use crate::search::Search;
 use crate::site::InSite;
-use crate::streams::StreamMaker;
+use crate::streams::{StreamMaker, Suspended};
 use crate::verdict::{self, HopState, Limit, Signs, VerdictInputs};
-use crate::{BearerMtu, Caps, Choice, HopCondition, Profile, Role, Scope, SitePart};
+use crate::{BearerMtu, Caps, Choice, HopCondition, Profile, Role, Scope, SitePart, terms};
 
 const UDP: usize = 8;
 /// TCP with time stamps (RFC 9293, RFC 7323), a record of TLS 1.3 (RFC 8446 §5.2), and the length of the datagram.
@@ -110,6 +110,20 @@ pub(crate) struct Streams {
     pub(crate) profile: Option<Profile>,
     /// Number of times that it started anew.
     pub(crate) life: u32,
+    /// Tag by which both ends know these streams in another association; 0 if there are none.
+    pub(crate) tag: u32,
+    /// The streams, while they wait for another association.
+    pub(crate) suspended: Option<Box<Suspended>>,
+}
+
+impl Streams {
+    /// Returns true if these streams go on in a new association with this profile, whose other end has these features.
+    pub(crate) fn go_on(&self, profile: Option<Profile>, features: u64) -> bool {
+        self.tag != 0
+            && self.tag == terms::streams_tag(features)
+            && profile.is_some()
+            && self.profile == profile
+    }
 }
 
 impl Peer {

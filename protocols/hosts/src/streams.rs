@@ -1,7 +1,9 @@
 //! The split TCP of a host: the splitter, and the streams that it uses, which belong to a peer.
 
-use association::{Association, StreamConfig};
+use association::{Association, StreamConfig, StreamRequest, SuspendedStreams};
 use machine::{ConfigError, RandomStream};
+use redirector::Chunks;
+use serde::{Deserialize, Serialize};
 use session::Entropy;
 use units::Bytes;
 
@@ -26,6 +28,45 @@ impl StreamLimits {
             seed: 0,
         };
         maker.memory_most()
+    }
+}
+
+/// Streams that wait for the next association with their peer, and what is requested of them meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Suspended {
+    pub(crate) streams: SuspendedStreams,
+    pub(crate) requests: Vec<StreamRequest<Chunks>>,
+}
+
+/// The split connections of a gateway, with which its successor goes on ([`Input::TakeOver`](crate::Input::TakeOver)).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Handover {
+    pub(crate) mobiles: Vec<MobileHandover>,
+}
+
+/// The split connections of one mobile host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MobileHandover {
+    /// Its public key.
+    pub(crate) key: [u8; 32],
+    /// Tag of its streams, and these, if it has any.
+    pub(crate) tag: u32,
+    pub(crate) streams: Option<Suspended>,
+    pub(crate) connections: Vec<split::ConnectionState<Chunks>>,
+}
+
+impl Handover {
+    /// Returns the sockets that belong to it.
+    pub fn sockets(&self) -> impl Iterator<Item = split::SocketId> + '_ {
+        let connections = self.mobiles.iter().flat_map(|mobile| &mobile.connections);
+        connections.flat_map(|connection| {
+            let binding = connection.id;
+            let sides = connection.sockets();
+            sides.map(move |side| split::SocketId { binding, side })
+        })
     }
 }
 

@@ -22,6 +22,24 @@ const SITES: u64 = 64;
 /// Feature bit: this gateway remains the other end of the hop wherever the mobile host is; other gateways relay.
 const REMAINS: u64 = 128;
 
+/// Place of the tag of streams in the feature bits. Streams go on in another association if both ends show the same.
+const STREAMS_TAG: u32 = 32;
+
+/// Returns these feature bits with the tag of the streams that this host has with the peer; 0 if it has none.
+pub(crate) fn with_streams_tag(features: u64, tag: u32) -> u64 {
+    features & !(u64::from(u32::MAX) << STREAMS_TAG) | u64::from(tag) << STREAMS_TAG
+}
+
+/// Returns the tag in these feature bits.
+pub(crate) fn streams_tag(features: u64) -> u32 {
+    (features >> STREAMS_TAG) as u32
+}
+
+/// Returns the tag of streams that begin in this epoch, which both ends know; it is not 0.
+pub(crate) fn tag_of_epoch(epoch: u64) -> u32 {
+    (epoch as u32).max(1)
+}
+
 /// Returns true if a gateway with these feature bits remains the other end of the hop.
 pub(crate) fn remains(features: u64) -> bool {
     features & REMAINS != 0

@@ -94,6 +94,11 @@ impl<C: Content + Clone> Endpoint<C> {
         Some(connection.status())
     }
 
+    /// Returns the connections that have not ended.
+    pub fn ids(&self) -> impl Iterator<Item = ConnectionId> + '_ {
+        self.table.ids()
+    }
+
     /// Takes an established connection out of this endpoint, so that another endpoint can resume it: nothing is sent,
     /// and packets that still arrive for it are ignored for as long as a finished connection lingers. To be called
     /// after the outputs are drained. Returns none if there is no such connection, it is not established yet, or it
@@ -109,21 +114,21 @@ impl<C: Content + Clone> Endpoint<C> {
         Some(connection.suspend())
     }
 
-    /// Resumes a connection that was taken out elsewhere, under a number that no other open one has. Its outputs
-    /// report anew how much can be read and written, and whether the peer has finished. Its earlier traffic is not in
-    /// [`counters`](Self::counters).
+    /// Resumes a connection that was taken out elsewhere, under an identifier that no other open one has; it need not
+    /// be the former one. Its outputs report anew how much can be read and written, and whether the peer has finished.
+    /// Its earlier traffic is not in [`counters`](Self::counters).
     ///
     /// # Errors
     /// If the state contradicts itself, or the endpoint has no room for the connection.
     pub fn resume(
         &mut self,
         now: Instant,
-        number: u64,
+        id: ConnectionId,
         state: ConnectionState<C>,
-    ) -> Result<ConnectionId, ResumeError> {
+    ) -> Result<(), ResumeError> {
         self.now = now;
         state.check()?;
-        let id = ConnectionId::Opened(number);
+        let (ConnectionId::Opened(number) | ConnectionId::Arrived(number)) = id;
         if self.table.has(id) {
             return Err(ResumeError::NumberTaken(number));
         }
@@ -136,7 +141,10 @@ impl<C: Content + Clone> Endpoint<C> {
         }
         let connection = Connection::resume(id, state, &self.config, now)?;
         self.table.put_in(connection)?;
-        Ok(id)
+        if let ConnectionId::Arrived(number) = id {
+            self.arrivals = self.arrivals.max(number.saturating_add(1));
+        }
+        Ok(())
     }
 
     fn open(&mut self, number: u64, addresses: Addresses) {

@@ -91,10 +91,12 @@ pub use packet::{Addresses, Packet, Profile};
 pub use reason::Reason;
 pub use state::{ConnectionState, ResumeError};
 
+use serde::{Deserialize, Serialize};
 use units::Duration;
 
 /// Identifier of a connection between an [`Endpoint`] and its driver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ConnectionId {
     /// Opened by this end, under a number that the driver chose.
     Opened(u64),

@@ -153,6 +153,11 @@ impl<C: Content + Clone> Table<C> {
         self.touch(own);
     }
 
+    /// Returns the connections that have not ended.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = ConnectionId> + '_ {
+        self.by_id.keys().copied()
+    }
+
     /// Returns the connection with this ID here, if there is one.
     pub(crate) fn get(&self, own: Cid) -> Option<&Connection<C>> {
         self.entries.get(&own).map(|entry| &*entry.connection)

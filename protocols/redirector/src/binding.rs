@@ -8,8 +8,8 @@ use crate::{Content, Side};
 /// A binding, with one direction each way.
 #[derive(Debug)]
 pub(crate) struct Binding<C> {
-    to_mobile: Direction<C>,
-    to_fixed: Direction<C>,
+    pub(crate) to_mobile: Direction<C>,
+    pub(crate) to_fixed: Direction<C>,
     /// Time of the last event.
     pub(crate) active: Instant,
 }

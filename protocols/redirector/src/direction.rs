@@ -1,6 +1,7 @@
 //! One direction of a binding: from the stream that is read to the stream that is written.
 
 use crate::Content;
+use crate::state::DirectionState;
 
 /// Buffer between two streams, and the state of both.
 #[derive(Debug, Default)]
@@ -24,6 +25,26 @@ pub(crate) enum Step<C> {
 }
 
 impl<C: Content> Direction<C> {
+    /// Returns the direction of another redirector, whose streams have not reported anything yet.
+    pub(crate) fn from_state(state: DirectionState<C>) -> Self {
+        Self {
+            buffer: state.buffer,
+            available: 0,
+            asked: 0,
+            room: 0,
+            source_finished: false,
+            sink_finished: state.sink_finished,
+        }
+    }
+
+    /// Returns its state. Bytes that were requested and not delivered are still in the source.
+    pub(crate) fn into_state(self) -> DirectionState<C> {
+        DirectionState {
+            buffer: self.buffer,
+            sink_finished: self.sink_finished,
+        }
+    }
+
     /// Returns the next action, if any, with a buffer of `capacity` bytes, and marks it as done.
     pub(crate) fn next_step(&mut self, capacity: u64) -> Option<Step<C>> {
         let ready = self.buffer.length().min(self.room);

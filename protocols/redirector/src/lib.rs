@@ -17,19 +17,21 @@ mod binding;
 mod content;
 mod direction;
 mod redirector;
+mod state;
 
 pub use content::{Chunks, Content, Count};
 pub use redirector::Redirector;
 use serde::{Deserialize, Serialize};
+pub use state::BindingState;
 use std::net::SocketAddr;
 use units::{Bytes, Duration};
 
 /// Identifier of a binding, chosen by the driver, unique among the bindings that exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BindingId(pub u64);
 
 /// One of the two sides of a binding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Side {
     /// Towards the fixed host.
     Fixed,
@@ -48,7 +50,8 @@ impl Side {
 }
 
 /// One of the two streams of a binding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Stream {
     /// The binding.
     pub binding: BindingId,

@@ -13,12 +13,12 @@ use crate::{BindingId, Config, Content, Counters, Input, Output, Side, Stream};
 /// Joins streams in pairs; see the crate's documentation.
 #[derive(Debug)]
 pub struct Redirector<C> {
-    config: Config,
-    bindings: BTreeMap<BindingId, Binding<C>>,
+    pub(crate) config: Config,
+    pub(crate) bindings: BTreeMap<BindingId, Binding<C>>,
     /// Time of the next check of each binding: never later than its idle limit.
-    deadlines: Deadlines<BindingId>,
+    pub(crate) deadlines: Deadlines<BindingId>,
     outputs: VecDeque<Output<C>>,
-    counters: Counters,
+    pub(crate) counters: Counters,
 }
 
 impl<C: Content> Redirector<C> {

@@ -168,6 +168,17 @@ impl Endpoint {
         self.keys.former.reason(key).is_some()
     }
 
+    /// Changes the features that this host announces to a peer from its next handshake on.
+    pub fn change_features(
+        &mut self,
+        peer: PeerId,
+        change: impl FnOnce(u64) -> u64,
+    ) -> Result<(), PeerError> {
+        let peer = self.peers.get_mut(&peer).ok_or(PeerError::Unknown)?;
+        peer.features = change(peer.features);
+        Ok(())
+    }
+
     /// Begins a handshake and keeps a session alive from now on, however long a fade lasts.
     pub fn connect(&mut self, now: Instant, peer: PeerId) -> Result<(), PeerError> {
         self.initiator(peer)?.wanted = true;

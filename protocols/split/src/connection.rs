@@ -2,6 +2,7 @@
 
 use association::StreamId;
 use redirector::Side;
+use serde::{Deserialize, Serialize};
 use units::SeqNumber;
 use wire::flow::Ends;
 use wire::packet::Packet;
@@ -47,7 +48,8 @@ pub(crate) enum Half {
 }
 
 /// State of the sending direction of a half.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Sending {
     /// More bytes may be written.
     Open,
@@ -98,6 +100,20 @@ impl Connection {
             stream,
             fixed: None,
             mobile: None,
+        }
+    }
+
+    /// Returns a connection of another splitter, without its halves.
+    pub(crate) fn resumed(
+        ends: Ends,
+        asker: Side,
+        owner: usize,
+        stream: Option<StreamName>,
+    ) -> Self {
+        Self {
+            stage: Stage::Joined,
+            stream,
+            ..Self::asked(ends, asker, owner, Requester::Accepted)
         }
     }
 

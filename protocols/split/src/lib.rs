@@ -18,7 +18,7 @@
 //!    `splitter/carry.rs`: its bytes, and its end; `splitter/streams.rs`: streams across the hop; `splitter/ended.rs`:
 //!    connections that only a mobile host still has. `connection.rs`: the state of a connection.
 //! 3. `guard.rs` and `shares.rs`: limits on connections. `choice.rs`: packets or streams.
-//! 4. `refusal.rs`: the refusal of a connection.
+//! 4. `refusal.rs`: the refusal of a connection. `state.rs`: connections that another splitter goes on with.
 
 mod choice;
 mod choices;
@@ -31,6 +31,7 @@ mod guard;
 mod refusal;
 mod shares;
 mod splitter;
+mod state;
 
 use association::{Profile, StreamNews, StreamRequest};
 pub use choice::{Cause, Choice, HopCondition};
@@ -41,7 +42,9 @@ pub use examine::{Found, Origin, Request};
 pub use redirector::{BindingId, Side, Stream as SocketId};
 pub use refusal::Refusal;
 pub use splitter::Splitter;
+pub use state::{ConnectionState, HalfState};
 use std::net::{IpAddr, SocketAddr};
+use units::Instant;
 use wire::flow::Ends;
 use wire::packet::Packet;
 
@@ -58,7 +61,7 @@ pub enum Input<C> {
         /// Index of its peer, as in [`Mobile::peer`]. It must not belong to another mobile host later.
         peer: usize,
     },
-    /// Streams can cross the hop to a peer; all earlier ones are gone.
+    /// Streams can cross the hop to a peer. Those from before go on, unless [`Input::StreamsEnded`] came first.
     StreamsBegan {
         /// Index of the peer, as in [`Mobile::peer`].
         peer: usize,
@@ -67,10 +70,26 @@ pub enum Input<C> {
         /// Connections of it that are split.
         scope: Scope,
     },
+    /// The streams of a peer cross nothing for a while, and may go on afterwards. [`Input::StreamsBegan`] says that
+    /// they do: what can be read and written is reported anew. Requests for them wait until then.
+    StreamsSuspended {
+        /// Index of the peer.
+        peer: usize,
+        /// Time until which they must go on, if there is a limit: then they end.
+        until: Option<Instant>,
+    },
     /// Streams can no longer cross the hop, and existing ones are gone.
     StreamsEnded {
         /// Index of the peer.
         peer: usize,
+    },
+    /// The connection of another splitter goes on here, with its sockets and its stream. If there is no room for it,
+    /// they are reset.
+    Resume {
+        /// Index of the peer of its mobile host.
+        owner: usize,
+        /// Its state.
+        state: ConnectionState<C>,
     },
     /// An event of a stream.
     Stream {

@@ -20,10 +20,11 @@ use crate::guard::{Guard, Secret};
 use crate::shares::Shares;
 use crate::{Config, Counters, End, Found, Input, Mobile, Output, SystemEvent, SystemRequest};
 use ask::Question;
+pub(crate) use ask::fixed_host;
 use ended::Ended;
 
 /// Longest time to write the buffered bytes of a connection at its end.
-const ENDING: Duration = Duration::from_secs(120);
+pub(crate) const ENDING: Duration = Duration::from_secs(120);
 
 /// All split connections of one end of the hop; see the crate's documentation.
 #[derive(Debug)]
@@ -33,32 +34,36 @@ pub struct Splitter<C> {
     pub(crate) crossings: BTreeMap<usize, PeerPath>,
     pub(crate) secret: Secret,
     accepts_at_once: bool,
-    redirector: Redirector<C>,
-    table: Table,
-    admission: Admission,
+    pub(crate) redirector: Redirector<C>,
+    pub(crate) table: Table,
+    pub(crate) admission: Admission,
     /// True if the packets of this host's connections are diverted to its listener.
     diverts: bool,
     counters: Counters,
+    /// Times at which the suspended streams of peers end.
+    pub(crate) suspended: Deadlines<usize>,
     /// Inputs for the redirector.
-    events: VecDeque<redirector::Input<C>>,
+    pub(crate) events: VecDeque<redirector::Input<C>>,
     outputs: VecDeque<Output<C>>,
 }
 
 /// Connections by their identifiers, by their ends and by their streams.
 #[derive(Debug, Default)]
-struct Table {
-    connections: BTreeMap<BindingId, Connection>,
-    by_ends: BTreeMap<Ends, BindingId>,
-    by_stream: BTreeMap<StreamName, BindingId>,
+pub(crate) struct Table {
+    pub(crate) connections: BTreeMap<BindingId, Connection>,
+    pub(crate) by_ends: BTreeMap<Ends, BindingId>,
+    pub(crate) by_stream: BTreeMap<StreamName, BindingId>,
+    /// Identifier of the next connection.
+    pub(crate) next_id: u64,
     /// Times at which connections are given up in their stage, if it has a limit.
-    deadlines: Deadlines<BindingId>,
+    pub(crate) deadlines: Deadlines<BindingId>,
     ended: Ended,
 }
 
 /// Admission of connections, and the choice of their way.
 #[derive(Debug)]
-struct Admission {
-    shares: Shares,
+pub(crate) struct Admission {
+    pub(crate) shares: Shares,
     guard: Guard,
     choices: Choices,
     /// Requests that wait until the driver has located an address.
@@ -93,6 +98,7 @@ impl<C: Content + Default> Splitter<C> {
             },
             diverts: false,
             counters: Counters::default(),
+            suspended: Deadlines::default(),
             events: VecDeque::new(),
             outputs: VecDeque::new(),
         }
@@ -201,6 +207,8 @@ impl<C: Content + Default> Machine for Splitter<C> {
                 profile,
                 scope,
             } => self.streams_began(peer, profile, scope),
+            Input::StreamsSuspended { peer, until } => self.suspend_streams(peer, until),
+            Input::Resume { owner, state } => self.resume(now, owner, state),
             Input::StreamsEnded { peer } => self.streams_ended(peer),
             Input::Stream { peer, news } => self.stream(now, peer, news),
             Input::System(event) => self.system(now, event),
@@ -212,6 +220,9 @@ impl<C: Content + Default> Machine for Splitter<C> {
         while let Some(id) = self.table.deadlines.first_due(now) {
             self.expire(id);
         }
+        while let Some(peer) = self.suspended.first_due(now) {
+            self.give_up_streams(peer);
+        }
         self.redirector.handle_timeout(now);
         self.settle(now);
     }
@@ -221,10 +232,11 @@ impl<C: Content + Default> Machine for Splitter<C> {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        machine::earlier(self.redirector.poll_timeout(), self.table.deadlines.first())
+        let own = machine::earlier(self.table.deadlines.first(), self.suspended.first());
+        machine::earlier(self.redirector.poll_timeout(), own)
     }
 }
 
-fn half(binding: BindingId, side: Side) -> SocketId {
+pub(crate) fn half(binding: BindingId, side: Side) -> SocketId {
     SocketId { binding, side }
 }

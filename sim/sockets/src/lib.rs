@@ -174,6 +174,22 @@ impl System {
         self.events.clear();
     }
 
+    /// Another process takes the place of the splitter's, and goes on with these sockets; the kernel resets the others.
+    pub fn succeed(&mut self, kept: &BTreeSet<SocketId>) {
+        let (kept, lost) = std::mem::take(&mut self.sockets)
+            .into_iter()
+            .partition(|(id, _)| kept.contains(id));
+        self.sockets = lost;
+        self.kill();
+        self.sockets = kept;
+        for (id, ends) in self.sockets.clone() {
+            let application = self.applications.get(&ends);
+            let room = application.map_or(0, |application| application.room(ROOM));
+            self.report(id, SocketEvent::Writable(room));
+            self.look(id);
+        }
+    }
+
     fn act(&mut self, ends: &Ends, act: impl FnOnce(&mut Application)) {
         if let Some(application) = self.applications.get_mut(ends) {
             act(application);

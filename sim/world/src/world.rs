@@ -278,6 +278,7 @@ impl World {
             | Output::Claim { .. }
             | Output::Resolvers(_)
             | Output::Exits { .. }
+            | Output::HandedOver(_)
             | Output::Told => {}
         }
     }

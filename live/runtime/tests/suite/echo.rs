@@ -73,6 +73,8 @@ impl Machine for Echo {
             Input::Wall(_) => self.status.walls += 1,
             Input::LinkChanging
             | Input::HandoffAnnounced { .. }
+            | Input::HandOver
+            | Input::TakeOver(_)
             | Input::Leave
             | Input::Admit { .. }
             | Input::ClaimRefused { .. }

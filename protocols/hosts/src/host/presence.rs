@@ -136,6 +136,8 @@ impl Host {
             leases.end(index);
         }
         self.agenda.touch(index, &self.peers);
-        self.renew_streams(now, index, None);
+        if self.peers[index].streams.suspended.is_none() {
+            self.end_streams(now, index);
+        }
     }
 }

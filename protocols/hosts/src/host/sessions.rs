@@ -3,14 +3,18 @@
 use association::{Association, TcpMethod};
 use planted::Bug;
 use session::Route;
-use units::Instant;
+use units::{Duration, Instant};
 use wire::address::HopAddress;
 use wire::ethernet;
 
 use super::Host;
 use crate::peer::around_relay;
 use crate::site::Member;
-use crate::{EventKind, terms};
+use crate::{EventKind, Role, terms};
+
+/// Time for which a mobile host keeps its streams after its gateway has said that it ends: another process may go on
+/// with them. Afterwards they are reset.
+const SUCCESSION: Duration = Duration::from_secs(10);
 
 impl Host {
     /// Carries out the outputs of the sessions.
@@ -61,7 +65,7 @@ impl Host {
         };
         let is_fresh = kind == (EventKind::Established { fresh: true });
         let refused = is_fresh
-            .then(|| self.began_anew(now, index, features, from))
+            .then(|| self.began_anew(now, index, event, from))
             .flatten();
         let peer = &mut self.peers[index];
         match event {
@@ -86,6 +90,9 @@ impl Host {
             }
             session::Event::Expired { .. } => peer.presence.expired(now),
             session::Event::Left { .. } => {
+                if self.role == Role::Mobile {
+                    self.suspend_streams(now, index, Some(now + SUCCESSION));
+                }
                 self.part(now, index);
                 self.home_has_left(now, index);
             }
@@ -120,14 +127,22 @@ impl Host {
         self.mobile.comparisons.has_keys(now, index);
     }
 
-    /// Makes a new association with a peer that has these features; returns the event if it refused something.
+    /// Makes a new association with a peer after a handshake; returns the event if it refused something.
     fn began_anew(
         &mut self,
         now: Instant,
         index: usize,
-        features: u64,
+        handshake: &session::Event,
         from: Option<HopAddress>,
     ) -> Option<EventKind> {
+        let session::Event::Established {
+            epoch,
+            peer_features: features,
+            ..
+        } = *handshake
+        else {
+            return None;
+        };
         let is_only_compared = self.is_only_compared(index);
         let keepalive = self.mobile.keepalive.as_mut();
         if let Some(keepalive) = keepalive.filter(|_| !is_only_compared) {
@@ -138,6 +153,11 @@ impl Host {
         let method = peer.settings.tcp.agreed(features);
         let profile = peer.settings.split.agreed(features);
         let streams = self.bearer.streams.zip(profile);
+        let agreed = streams.map(|(_, profile)| profile);
+        if peer.streams.go_on(agreed, features) {
+            self.suspend_streams(now, index, None);
+        }
+        let peer = &mut self.peers[index];
         let place = peer.endpoint.or(from);
         let mut fresh = self.bearer.association(place, method, &peer.settings);
         if is_of_site {
@@ -172,7 +192,7 @@ impl Host {
                 .is_refused(profile)
                 .then_some(EventKind::StreamsRefused),
         };
-        self.renew_streams(now, index, streams.map(|(_, profile)| profile));
+        self.renew_streams(now, index, agreed, (epoch, features));
         self.go_on_anew(now, index, former);
         refused
     }

@@ -1,10 +1,14 @@
 //! Streams and system requests of the splitter.
 
-use crate::{EventKind, Output, Profile, Role};
+use std::collections::BTreeMap;
+
+use crate::streams::{Handover, MobileHandover, Suspended};
+use crate::{EventKind, Output, Profile, Role, terms};
 use association::{Reason, StreamAddresses, StreamNews, StreamRequest};
 use machine::Machine;
 use planted::Bug;
 use redirector::Chunks;
+use session::PublicKey;
 use split::{Choice, Origin, Scope, SplitStatus, Splitter, SystemEvent};
 use units::Instant;
 use wire::packet::Packet;
@@ -12,25 +16,139 @@ use wire::packet::Packet;
 use super::Host;
 
 impl Host {
-    /// Renews the streams of a peer that has started anew: those of its former life are gone, and those of this one
-    /// can be used.
-    pub(crate) fn renew_streams(&mut self, now: Instant, peer: usize, profile: Option<Profile>) {
-        let former = std::mem::replace(&mut self.peers[peer].streams.profile, profile);
-        self.peers[peer].streams.life += 1;
-        let scope = self.peers[peer].scope();
-        let Some(splitter) = &mut self.splitter else {
-            return;
-        };
-        if former.is_some() {
-            splitter.handle_input(now, split::Input::StreamsEnded { peer });
+    /// Begins the streams of a peer whose association has begun anew, in this epoch and with these features. Those from
+    /// before go on if both ends have them still; otherwise they are gone.
+    pub(crate) fn renew_streams(
+        &mut self,
+        now: Instant,
+        index: usize,
+        profile: Option<Profile>,
+        (epoch, features): (u64, u64),
+    ) {
+        let streams = &mut self.peers[index].streams;
+        if !streams.go_on(profile, features) {
+            self.end_streams(now, index);
         }
-        if let Some(profile) = profile {
+        let streams = &mut self.peers[index].streams;
+        streams.life += 1;
+        streams.profile = profile;
+        let suspended = streams.suspended.take();
+        if profile.is_some() && streams.tag == 0 {
+            self.tag_streams(index, terms::tag_of_epoch(epoch));
+        }
+        let scope = self.peers[index].scope();
+        if let (Some(splitter), Some(profile)) = (&mut self.splitter, profile) {
             let began = split::Input::StreamsBegan {
-                peer,
+                peer: index,
                 profile,
                 scope,
             };
             splitter.handle_input(now, began);
+        }
+        if let Some(suspended) = suspended {
+            let association = self.associated(now, index);
+            association.resume_streams(now, suspended.streams);
+            for request in suspended.requests {
+                association.handle_input(now, association::Input::Streams(request));
+            }
+            self.forward(now, index);
+        }
+    }
+
+    /// Ends all streams of a peer.
+    pub(crate) fn end_streams(&mut self, now: Instant, index: usize) {
+        self.tag_streams(index, 0);
+        let streams = &mut self.peers[index].streams;
+        streams.suspended = None;
+        if let (Some(_), Some(splitter)) = (streams.profile.take(), &mut self.splitter) {
+            splitter.handle_input(now, split::Input::StreamsEnded { peer: index });
+        }
+    }
+
+    /// Sets the tag by which a peer knows its streams, and shows it in the next handshake.
+    fn tag_streams(&mut self, index: usize, tag: u32) {
+        let peer = &mut self.peers[index];
+        peer.streams.tag = tag;
+        // It is known, and only others are refused.
+        let _ = self
+            .endpoint
+            .change_features(peer.id, |features| terms::with_streams_tag(features, tag));
+    }
+
+    /// Takes the streams of a peer out of their association, until the next one, which must come by `until` if that is
+    /// given.
+    pub(crate) fn suspend_streams(&mut self, now: Instant, index: usize, until: Option<Instant>) {
+        let peer = &mut self.peers[index];
+        if peer.streams.suspended.is_some() {
+            return;
+        }
+        let association = peer.association.as_mut();
+        let Some(streams) = association.and_then(|its| its.suspend_streams(now)) else {
+            return;
+        };
+        let lost = streams.lost.clone();
+        let requests = Vec::new();
+        peer.streams.suspended = Some(Box::new(Suspended { streams, requests }));
+        let Some(splitter) = &mut self.splitter else {
+            return;
+        };
+        let peer = index;
+        splitter.handle_input(now, split::Input::StreamsSuspended { peer, until });
+        for id in lost {
+            let news = StreamNews::Reset(id, Reason::TimedOut);
+            splitter.handle_input(now, split::Input::Stream { peer, news });
+        }
+    }
+
+    /// Hands all split connections over to another process.
+    pub(crate) fn hand_over(&mut self, now: Instant) {
+        let mut mobiles = BTreeMap::new();
+        for index in self.peers.indices() {
+            self.suspend_streams(now, index, None);
+            let peer = &mut self.peers[index];
+            if let Some(streams) = peer.streams.suspended.take() {
+                let mobile = MobileHandover {
+                    key: *peer.settings.public.bytes(),
+                    tag: peer.streams.tag,
+                    streams: Some(*streams),
+                    connections: Vec::new(),
+                };
+                mobiles.insert(index, mobile);
+            }
+        }
+        let taken = self.splitter.as_mut().map(Splitter::take_out);
+        for (index, connection) in taken.into_iter().flatten() {
+            let key = *self.peers[index].settings.public.bytes();
+            let mobile = mobiles.entry(index).or_insert_with(|| MobileHandover {
+                key,
+                tag: 0,
+                streams: None,
+                connections: Vec::new(),
+            });
+            mobile.connections.push(connection);
+        }
+        let mobiles = mobiles.into_values().collect();
+        let handover = Box::new(Handover { mobiles });
+        self.outputs.push_back(Output::HandedOver(handover));
+    }
+
+    /// Goes on with the split connections of another process.
+    pub(crate) fn take_over(&mut self, now: Instant, handover: Handover) {
+        for mobile in handover.mobiles {
+            // No peer has this number; its connections are reset.
+            let key = PublicKey::from_bytes(mobile.key);
+            let index = self.index_with(&key).unwrap_or(usize::MAX);
+            if let (Some(streams), Some(peer)) = (mobile.streams, self.peers.get_mut(index)) {
+                peer.streams.profile = Some(streams.streams.profile);
+                peer.streams.suspended = Some(Box::new(streams));
+                self.tag_streams(index, mobile.tag);
+            }
+            for state in mobile.connections {
+                if let Some(splitter) = &mut self.splitter {
+                    let owner = index;
+                    splitter.handle_input(now, split::Input::Resume { owner, state });
+                }
+            }
         }
     }
 
@@ -126,6 +244,10 @@ impl Host {
                 // What goes to streams of a peer that was revoked is late.
                 split::Output::Stream { peer, .. } if self.peers.get(peer).is_none() => {}
                 split::Output::Stream { peer, request } => {
+                    if let Some(suspended) = &mut self.peers[peer].streams.suspended {
+                        suspended.requests.push(request);
+                        continue;
+                    }
                     let input = association::Input::Streams(request);
                     self.associated(now, peer).handle_input(now, input);
                     self.forward(now, peer);

@@ -145,6 +145,7 @@ impl Net {
                 | Output::Seek { .. }
                 | Output::Resolvers(_)
                 | Output::Exits { .. }
+                | Output::HandedOver(_)
                 | Output::Told => {}
             }
         }

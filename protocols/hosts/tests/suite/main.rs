@@ -48,6 +48,7 @@ mod status;
 mod steady;
 mod strangers;
 mod streams;
+mod succession;
 mod successor;
 mod support;
 mod tap;

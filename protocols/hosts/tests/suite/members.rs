@@ -141,6 +141,7 @@ impl Net {
                 | Output::Seek { .. }
                 | Output::Resolvers(_)
                 | Output::Exits { .. }
+                | Output::HandedOver(_)
                 | Output::Told => {}
                 Output::Claim { of, key } => self.claimed[from].push((of, key)),
             }

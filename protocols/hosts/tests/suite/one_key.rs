@@ -177,6 +177,7 @@ impl Net {
                 | Output::Claim { .. }
                 | Output::Resolvers(_)
                 | Output::Exits { .. }
+                | Output::HandedOver(_)
                 | Output::Told => {}
             }
         }

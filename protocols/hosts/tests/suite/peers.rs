@@ -74,6 +74,7 @@ impl Net {
                 | Output::Claim { .. }
                 | Output::Resolvers(_)
                 | Output::Exits { .. }
+                | Output::HandedOver(_)
                 | Output::Told => {}
             }
         }

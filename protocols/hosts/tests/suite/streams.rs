@@ -11,17 +11,17 @@ use wire::flow::Ends;
 use crate::support::{GATEWAY, MOBILE, Pair};
 
 /// A pair whose TCP is split, and its applications.
-struct Load {
-    pair: Pair,
+pub(crate) struct Load {
+    pub(crate) pair: Pair,
 }
 
 impl Load {
-    fn new(link: &str, profile: Profile) -> Self {
+    pub(crate) fn new(link: &str, profile: Profile) -> Self {
         Self::with(link, profile, false)
     }
 
     /// The same with a mobile host that may be lean.
-    fn with(link: &str, profile: Profile, lean: bool) -> Self {
+    pub(crate) fn with(link: &str, profile: Profile, lean: bool) -> Self {
         let link = Link::named(link).expect("a link");
         let pair = Pair::with_streams(link, 5, (profile, lean));
         let mut load = Self { pair };
@@ -30,7 +30,7 @@ impl Load {
     }
 
     /// Has an application of the mobile host ask a fixed host for a connection.
-    fn open(&mut self, source: &str) -> Ends {
+    pub(crate) fn open(&mut self, source: &str) -> Ends {
         self.open_from(MOBILE, source, "192.0.2.1:80")
     }
 
@@ -46,29 +46,29 @@ impl Load {
     }
 
     /// The application of a connection at a host.
-    fn application(&self, host: usize, ends: &Ends) -> &Application {
+    pub(crate) fn application(&self, host: usize, ends: &Ends) -> &Application {
         let application = self.pair.systems[host].application(ends);
         application.expect("an application")
     }
 
     /// Waits until the application at the other host has answered.
-    fn connect(&mut self, host: usize, ends: &Ends) {
+    pub(crate) fn connect(&mut self, host: usize, ends: &Ends) {
         self.run_until(|load| load.application(host, ends).state() == State::Open);
     }
 
-    fn write(&mut self, host: usize, ends: &Ends, bytes: u64) {
+    pub(crate) fn write(&mut self, host: usize, ends: &Ends, bytes: u64) {
         self.pair.systems[host].write(ends, bytes);
         self.pair.hand_in_events();
     }
 
     /// Writes so many bytes, and finishes.
-    fn send(&mut self, host: usize, ends: &Ends, bytes: u64) {
+    pub(crate) fn send(&mut self, host: usize, ends: &Ends, bytes: u64) {
         self.write(host, ends, bytes);
         self.pair.systems[host].finish(ends);
         self.pair.hand_in_events();
     }
 
-    fn run_until(&mut self, is_done: impl Fn(&Self) -> bool) {
+    pub(crate) fn run_until(&mut self, is_done: impl Fn(&Self) -> bool) {
         let start = self.pair.now;
         while !is_done(self) {
             let lasted = self.pair.now.since(start);
@@ -84,13 +84,13 @@ impl Load {
     }
 
     /// Waits until so much came to an application, and the end of it.
-    fn run_until_ended(&mut self, host: usize, ends: &Ends, bytes: u64) {
+    pub(crate) fn run_until_ended(&mut self, host: usize, ends: &Ends, bytes: u64) {
         self.run_until(|load| load.application(host, ends).has_seen_end());
         assert_eq!(self.application(host, ends).received(), bytes);
     }
 
     /// Number of sockets at both hosts.
-    fn sockets(&self) -> usize {
+    pub(crate) fn sockets(&self) -> usize {
         self.pair.systems.iter().map(System::sockets).sum()
     }
 

@@ -12,9 +12,15 @@ use crate::state::{ConnectionState, ResumeError};
 use crate::{Config, ConnectionId};
 
 impl<C: Content + Clone> Connection<C> {
-    /// Returns true if it can be suspended: it is established, and has not ended.
+    /// Returns true if it can be suspended: it has not ended, and is established, or at least this end has agreed to it.
+    /// In the latter case the peer may not know of the agreement; its reset answers a poll, which needs timers.
     pub(crate) fn is_whole(&self) -> bool {
-        self.phase == Phase::Open && self.news.outcome.is_none()
+        let is_agreed = match self.phase {
+            Phase::Open => true,
+            Phase::Answered => !self.config.lean,
+            _ => false,
+        };
+        is_agreed && self.news.outcome.is_none()
     }
 
     /// Takes the connection out as its state; the connection is of no use afterwards.

@@ -12,7 +12,8 @@ impl<C: Content + Clone> Sender<C> {
     pub(crate) fn suspend(&mut self) -> Sending<C> {
         Sending {
             first: self.numbers.first(),
-            acknowledged: self.flight.acknowledged(),
+            // The SYN is acknowledged by whatever comes next.
+            acknowledged: self.flight.acknowledged().max(1),
             flight: self.flight.suspend(),
             unsent: std::mem::take(&mut self.unsent),
             ending: self.ending,

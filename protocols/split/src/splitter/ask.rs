@@ -161,7 +161,8 @@ impl<C: Content + Default> Splitter<C> {
 
     /// Begins a connection. Returns its identifier if there is room for it.
     fn ask(&mut self, now: Instant, connection: Connection) -> Option<BindingId> {
-        let id = BindingId(self.counters.asked);
+        let id = BindingId(self.table.next_id);
+        self.table.next_id += 1;
         self.counters.asked += 1;
         let (side, owner, ends) = (connection.asker, connection.owner, connection.ends);
         let host = fixed_host(side, &ends);
@@ -375,7 +376,7 @@ impl<C: Content + Default> Splitter<C> {
 }
 
 /// Returns the address of the fixed host of a connection that `asker` requested.
-fn fixed_host(asker: Side, ends: &Ends) -> IpAddr {
+pub(crate) fn fixed_host(asker: Side, ends: &Ends) -> IpAddr {
     match asker {
         Side::Mobile => ends.destination.ip(),
         Side::Fixed => ends.source.ip(),

@@ -7,7 +7,7 @@ use redirector::{BindingId, Content, Input, Output, Side, Stream as SocketId};
 use units::Instant;
 
 use super::{ENDING, Splitter, half};
-use crate::connection::{Connection, Half, Sending, Stage};
+use crate::connection::{Connection, Half, Sending, Stage, StreamName};
 use crate::{SocketEvent, SocketRequest, SystemRequest};
 
 impl<C: Content + Default> Splitter<C> {
@@ -141,12 +141,18 @@ impl<C: Content + Default> Splitter<C> {
     pub(super) fn reset_half(&mut self, id: SocketId) {
         let connection = self.table.connections.get_mut(&id.binding);
         match connection.and_then(|connection| connection.half(id.side).take()) {
-            Some(Half::Socket(_)) => self.ask_socket(id, SocketRequest::Reset),
-            Some(Half::Stream((peer, name), _)) => {
-                self.ask_stream(peer, StreamRequest::Abort(name, Reason::Aborted));
-            }
+            Some(Half::Socket(_)) => self.reset_socket(id),
+            Some(Half::Stream(name, _)) => self.abort_stream(name),
             None => {}
         }
+    }
+
+    pub(crate) fn reset_socket(&mut self, id: SocketId) {
+        self.ask_socket(id, SocketRequest::Reset);
+    }
+
+    pub(crate) fn abort_stream(&mut self, (peer, name): StreamName) {
+        self.ask_stream(peer, StreamRequest::Abort(name, Reason::Aborted));
     }
 
     /// Closes a connection after its binding has closed: written bytes are still sent.

@@ -20,6 +20,7 @@ impl<C: Content + Default> Splitter<C> {
             return;
         };
         (crossing.profile, crossing.scope) = (Some(profile), scope);
+        self.suspended.clear(peer);
         if self.end == End::Mobile && !self.diverts {
             self.diverts = true;
             self.ask_system(SystemRequest::Divert);
@@ -35,7 +36,8 @@ impl<C: Content + Default> Splitter<C> {
     }
 
     /// Ends all streams of a peer, and the connections that they carried.
-    pub(super) fn streams_ended(&mut self, peer: usize) {
+    pub(crate) fn streams_ended(&mut self, peer: usize) {
+        self.suspended.clear(peer);
         if let Some(crossing) = self.crossings.get_mut(&peer) {
             crossing.profile = None;
         }
@@ -91,7 +93,7 @@ impl<C: Content + Default> Splitter<C> {
     }
 
     /// Returns the half of a stream, if it has one.
-    fn half_of(&self, name: StreamName) -> Option<SocketId> {
+    pub(crate) fn half_of(&self, name: StreamName) -> Option<SocketId> {
         let id = self.table.by_stream.get(&name)?;
         Some(half(*id, self.end.hop_side()))
     }

@@ -250,6 +250,7 @@ impl Cell {
                         | Output::Claim { .. }
                         | Output::Resolvers(_)
                         | Output::Exits { .. }
+                        | Output::HandedOver(_)
                         | Output::Told,
                     ),
                     _,

@@ -20,7 +20,7 @@ use std::sync::LazyLock;
 pub(crate) use build::{datagram, private_key};
 use channel::{Channel, Direction, Link};
 use hosts::{
-    Config, EventKind, Host, Input, Output, Peer, PeerStatus, Profile, Role, SplitTerms,
+    Config, EventKind, Handover, Host, Input, Output, Peer, PeerStatus, Profile, Role, SplitTerms,
     StreamLimits, TcpMethod, TcpTerms,
 };
 use machine::Machine;
@@ -106,6 +106,8 @@ pub(crate) struct Pair {
     pub(crate) wakes: [u64; 2],
     /// When each datagram to the mobile host was sent and came, while that is noted.
     pub(crate) crossings: Option<Vec<(Instant, Instant)>>,
+    /// What the gateway has handed over to the next process.
+    handover: Option<Box<Handover>>,
 }
 
 /// Setting of a pair.
@@ -262,6 +264,7 @@ impl Pair {
             place: place::Place::default(),
             wakes: [0; 2],
             crossings: None,
+            handover: None,
         };
         for host in [MOBILE, GATEWAY] {
             pair.input(host, Input::Wall(WALL));
@@ -304,7 +307,13 @@ impl Pair {
 
     /// A new life of a host: its key is all that it keeps.
     pub(crate) fn restart(&mut self, index: usize) {
-        self.restart_with_clock(index, WALL + self.now.as_nanos());
+        let wall = self.wall();
+        self.restart_with_clock(index, wall);
+    }
+
+    /// Returns the wall clock time.
+    fn wall(&self) -> u64 {
+        WALL + self.now.as_nanos()
     }
 
     /// As [`Pair::restart`], with a clock that shows `wall`.
@@ -422,6 +431,7 @@ impl Pair {
             Output::Packet(packet) => self.released(host, &packet),
             Output::System(request) => self.systems[host].carry_out(request),
             Output::Seek { peer } => self.sought.push((self.now, peer)),
+            Output::HandedOver(handover) => self.handover = Some(handover),
             Output::Told => {}
             Output::Claim { .. } | Output::Exits { .. } => {
                 panic!("no host of these tests does so")

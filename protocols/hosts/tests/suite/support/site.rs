@@ -216,6 +216,7 @@ impl Site {
                 | Output::Claim { .. }
                 | Output::Resolvers(_)
                 | Output::Exits { .. }
+                | Output::HandedOver(_)
                 | Output::Told => {}
             }
         }
@@ -253,6 +254,7 @@ impl Site {
                 | Output::Claim { .. }
                 | Output::Resolvers(_)
                 | Output::Exits { .. }
+                | Output::HandedOver(_)
                 | Output::Told => {}
             }
         }

@@ -86,6 +86,7 @@ impl Tunnels {
                 | Output::Claim { .. }
                 | Output::Resolvers(_)
                 | Output::Exits { .. }
+                | Output::HandedOver(_)
                 | Output::Told => {}
             }
         }

@@ -87,7 +87,7 @@ fn what_has_no_place_is_refused() {
     assert_eq!(pipe.suspend(GATEWAY, asked), None);
     let state = || serde_json::from_str::<ConnectionState<Chunks>>(&text).expect("a state");
     let now = pipe.clock.now;
-    let resume = |config: Config| another(&config).resume(now, 1, state());
+    let resume = |config: Config| another(&config).resume(now, ConnectionId::Opened(1), state());
     assert_eq!(resume(paper()), Err(ResumeError::Profile));
     let lean = Config {
         lean: true,
@@ -100,12 +100,16 @@ fn what_has_no_place_is_refused() {
     };
     assert_eq!(resume(small), Err(ResumeError::Buffer(4 << 20)));
     let end = &mut pipe.ends[GATEWAY];
-    assert_eq!(end.resume(now, 1, state()), Ok(ConnectionId::Opened(1)));
+    let first = ConnectionId::Opened(1);
+    assert_eq!(end.resume(now, first, state()), Ok(()));
     assert_eq!(
-        end.resume(now, 1, state()),
+        end.resume(now, first, state()),
         Err(ResumeError::NumberTaken(1))
     );
-    let taken = end.resume(now, 2, state()).expect_err("its name is taken");
+    let second = ConnectionId::Arrived(1);
+    let taken = end
+        .resume(now, second, state())
+        .expect_err("its name is taken");
     assert!(matches!(taken, ResumeError::NameTaken(_)));
     assert!(
         taken.to_string().starts_with("MTCP connection state: "),
@@ -160,19 +164,19 @@ fn no_number_in_a_state_makes_it_panic() {
         let (mut pipe, _) = Pipe::connected(&config);
         pipe.ends[GATEWAY] = another(&config);
         let now = pipe.clock.now;
-        if pipe.ends[GATEWAY].resume(now, 2, state).is_ok() {
+        if pipe.ends[GATEWAY]
+            .resume(now, ConnectionId::Opened(2), state)
+            .is_ok()
+        {
             accepted += 1;
             pipe.input(GATEWAY, Input::Damaged);
             pipe.write(GATEWAY, ConnectionId::Opened(2), 0..3_000);
             pipe.run(Duration::from_secs(2));
             if let Some(state) = pipe.ends[GATEWAY].suspend(pipe.clock.now, ConnectionId::Opened(2))
             {
-                let again = pipe.ends[GATEWAY].resume(pipe.clock.now, 3, state);
-                assert_eq!(
-                    again,
-                    Ok(ConnectionId::Opened(3)),
-                    "what an endpoint says is right"
-                );
+                let again =
+                    pipe.ends[GATEWAY].resume(pipe.clock.now, ConnectionId::Opened(3), state);
+                assert_eq!(again, Ok(()), "what an endpoint says is right");
             }
         }
     }

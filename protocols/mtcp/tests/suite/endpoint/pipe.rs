@@ -197,8 +197,9 @@ impl Pipe {
     pub(crate) fn resume(&mut self, end: usize, id: ConnectionId, state: &str) -> ConnectionId {
         let (ConnectionId::Opened(number) | ConnectionId::Arrived(number)) = id;
         let state = serde_json::from_str(state).expect("a state");
-        let resumed = self.ends[end].resume(self.clock.now, number + 1_000, state);
-        let resumed = resumed.expect("the state is whole");
+        let resumed = ConnectionId::Opened(number + 1_000);
+        let result = self.ends[end].resume(self.clock.now, resumed, state);
+        result.expect("the state is whole");
         let told = self.told[end].remove(&id).unwrap_or_default();
         self.told[end].insert(resumed, told);
         self.drain(end);

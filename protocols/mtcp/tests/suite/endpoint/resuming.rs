@@ -39,7 +39,7 @@ fn data_that_a_state_holds_twice_are_refused() {
         let state: ConnectionState<Chunks> =
             serde_json::from_value(value.clone()).expect("a state");
         let now = pipe.clock.now;
-        pipe.ends[GATEWAY].resume(now, 1, state)
+        pipe.ends[GATEWAY].resume(now, ConnectionId::Opened(1), state)
     };
     let held = list(&mut value, "held").expect("the data behind the hole");
     let run = held.first().cloned().expect("a run");
