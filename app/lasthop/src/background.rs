@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use runtime::control::ask_status_page;
+use runtime::control::{ask_status_page, process_at};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -28,6 +28,15 @@ pub(crate) fn is_running(socket: &Path) -> bool {
 
 /// Starts the daemon of `role` with its configuration in `state`, and waits until it answers at `socket`.
 pub(crate) fn start(role: &str, state: &State, socket: &Path) -> Result<(), Failure> {
+    start_with(&[role], state, socket)
+}
+
+/// Does so in the place of the daemon that runs.
+pub(crate) fn succeed(role: &str, state: &State, socket: &Path) -> Result<(), Failure> {
+    start_with(&[role, "--take-over"], state, socket)
+}
+
+fn start_with(arguments: &[&str], state: &State, socket: &Path) -> Result<(), Failure> {
     let log = state.log();
     let failed = |error: io::Error| {
         Failure::broken(format!(
@@ -45,7 +54,8 @@ pub(crate) fn start(role: &str, state: &State, socket: &Path) -> Result<(), Fail
         .map_err(failed)?;
     let begin = file.seek(SeekFrom::End(0)).map_err(failed)?;
     let mut daemon = Command::new(std::env::current_exe().map_err(failed)?)
-        .args([role, "--detached", "--config"])
+        .args(arguments)
+        .args(["--detached", "--config"])
         .arg(state.configuration())
         .stdin(Stdio::null())
         .stdout(file.try_clone().map_err(failed)?)
@@ -53,7 +63,7 @@ pub(crate) fn start(role: &str, state: &State, socket: &Path) -> Result<(), Fail
         .spawn()
         .map_err(failed)?;
     let end = Instant::now() + PATIENCE;
-    while !is_running(socket) {
+    while process_at(socket).ok() != Some(daemon.id()) || !is_running(socket) {
         if daemon.try_wait().map_err(failed)?.is_some() {
             let said = said_since(&mut file, begin).map_err(failed)?;
             let error = said

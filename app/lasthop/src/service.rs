@@ -50,6 +50,15 @@ impl Service {
         )))
     }
 
+    /// Starts it anew. It leaves its connections to systemd, which gives them to the next process.
+    pub(crate) fn restart(&self) -> Result<(), Failure> {
+        let restarted = systemctl(&["restart", &self.unit])?;
+        if restarted.status.success() {
+            return Ok(());
+        }
+        Err(Failure::broken(text(&restarted.stderr)))
+    }
+
     /// Ends it now, and starts it at no boot any more.
     pub(crate) fn stop(&self) -> Result<(), Failure> {
         let stopped = systemctl(&["disable", "--now", &self.unit])?;

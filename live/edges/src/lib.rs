@@ -22,6 +22,7 @@ pub mod nat;
 pub mod netlink;
 mod networks;
 pub mod nft;
+pub mod parcel;
 pub mod process;
 pub mod resolver;
 pub mod sandbox;

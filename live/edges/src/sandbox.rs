@@ -137,7 +137,8 @@ fn calls() -> seccompiler::Result<Rules> {
     Ok(rules)
 }
 
-/// System calls of the loop, its threads, the memory allocator, name resolution, and the end of the process.
+/// System calls of the loop, its threads, the memory allocator, name resolution, and the end of the process, which may
+/// leave a parcel to its successor.
 const CALLS: &[i64] = &[
     libc::SYS_accept,
     libc::SYS_accept4,
@@ -177,6 +178,7 @@ const CALLS: &[i64] = &[
     libc::SYS_lseek,
     libc::SYS_madvise,
     libc::SYS_membarrier,
+    libc::SYS_memfd_create,
     libc::SYS_mremap,
     libc::SYS_munmap,
     libc::SYS_nanosleep,
@@ -232,11 +234,12 @@ const OLD_CALLS: &[i64] = &[
 mod tests {
     use std::fs;
     use std::net::UdpSocket;
-    use std::os::unix::net::UnixDatagram;
+    use std::os::unix::net::{UnixDatagram, UnixStream};
     use std::process::Command;
     use std::thread;
 
     use super::*;
+    use crate::parcel::Parcel;
 
     /// Runs `test` in a thread of its own, which alone is confined.
     fn confined(confine: impl FnOnce() + Send + 'static, test: impl FnOnce() + Send + 'static) {
@@ -290,7 +293,12 @@ mod tests {
             assert_eq!(sum, 1 << 20);
             drop(UdpSocket::bind("127.0.0.1:0").unwrap());
             drop(UnixDatagram::unbound().unwrap());
-            drop(fs::File::open("/dev/null").unwrap());
+            let null = fs::File::open("/dev/null").unwrap();
+            let parcel = Parcel::pack(b"state", vec![null.into()]).unwrap();
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            parcel.send(&ours).unwrap();
+            let parcel = Parcel::receive(&theirs).unwrap().unwrap();
+            assert_eq!(parcel.unpack().unwrap().0, b"state");
 
             assert!(is_refused(Command::new("/bin/true").status()));
             let raw = |domain, kind| socket2::Socket::new(domain, kind, None);

@@ -5,7 +5,7 @@
 
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
@@ -119,6 +119,19 @@ impl TransparentStream {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
             _ => Ok(stream),
         }
+    }
+
+    /// Returns the connection of another process, as [`into_descriptor`](Self::into_descriptor) gave it.
+    ///
+    /// # Errors
+    /// System errors: it is no socket of TCP.
+    pub fn resume(descriptor: OwnedFd) -> io::Result<Self> {
+        Self::of(Socket::from(descriptor))
+    }
+
+    /// Gives the connection to another process: it is reset when the last copy of the descriptor is closed.
+    pub fn into_descriptor(self) -> OwnedFd {
+        self.socket.into()
     }
 
     fn of(socket: Socket) -> io::Result<Self> {

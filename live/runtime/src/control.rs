@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
+use edges::parcel::Parcel;
 use edges::wait::{Interest, Waiter};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::socket_peercred;
@@ -18,12 +19,14 @@ use serde_json::Value;
 mod query;
 
 pub use query::ANNOUNCED_MOST;
+pub(crate) use query::HAND_OVER;
 pub(crate) use query::Query;
 use query::{ANNOUNCE, DRAIN, DRAIN_END, MOVE, RELOAD, STATUS, STOP, SUMMARY};
 
 use crate::capture::{Ask, QUERY};
 use crate::reloader::Reloader;
 use crate::socket_file::SocketFile;
+use crate::succession::Successor;
 
 /// Length of the longest query, in bytes.
 pub(crate) const LONGEST_QUESTION: usize = 256;
@@ -58,6 +61,8 @@ pub struct Control {
     next_token: u64,
     /// True if a client has requested the end of the daemon.
     stops: bool,
+    /// The process that waits for the end of this one, to go on with its connections.
+    successor: Option<Successor>,
 }
 
 impl Control {
@@ -71,6 +76,7 @@ impl Control {
             clients: Vec::new(),
             next_token: 0,
             stops: false,
+            successor: None,
         })
     }
 
@@ -98,6 +104,23 @@ impl Control {
     /// Returns true if a client has requested the end of the daemon.
     pub(crate) fn stops(&self) -> bool {
         self.stops
+    }
+
+    /// Returns true if a process waits for the end of this one.
+    pub(crate) fn has_successor(&self) -> bool {
+        self.successor.is_some()
+    }
+
+    /// Leaves connections to the process that waits for them.
+    pub(crate) fn leave(&mut self, parcel: Parcel) {
+        if let Some(successor) = &mut self.successor {
+            successor.parcel = Some(parcel);
+        }
+    }
+
+    /// Returns the process that waits for the end of this one.
+    pub(crate) fn take_successor(&mut self) -> Option<Successor> {
+        self.successor.take()
     }
 
     /// Replies to the clients that wait for a reload up to this number.
@@ -135,6 +158,15 @@ impl Control {
             .position(|client| client.token == token)?;
         let client = &mut self.clients[index];
         let goes_on = client.advance(answer, reloader);
+        if client.is_successor() {
+            let stream = self.clients.remove(index).stream;
+            self.successor = Some(Successor {
+                stream,
+                parcel: None,
+            });
+            self.stops = true;
+            return None;
+        }
         if let Some(selection) = client.wanted_capture() {
             let Client { stream, token, .. } = self.clients.remove(index);
             return Some(Ask {
@@ -194,7 +226,7 @@ impl Client {
                     self.reply(r#"{"error":"this daemon has no configuration to reload"}"#.into());
                 }
                 known if known == STOP.as_bytes() => self.reply(r#"{"stopping":true}"#.into()),
-                _ if self.wanted_capture().is_some() => return Ok(true),
+                _ if self.wanted_capture().is_some() || self.is_successor() => return Ok(true),
                 _ => self.reply(
                     r#"{"error":"unknown question; known: capture, move, reload, status, stop, summary"}"#
                         .into(),
@@ -220,6 +252,11 @@ impl Client {
 impl Client {
     fn reply(&mut self, line: String) {
         self.answer = Some((line + "\n").into_bytes());
+    }
+
+    /// Returns true if it waits for the end of this process.
+    fn is_successor(&self) -> bool {
+        self.question.strip_suffix(b"\n") == Some(HAND_OVER.as_bytes())
     }
 
     /// Returns what is to be captured, if that is the query and it is complete.
@@ -375,6 +412,15 @@ fn order(path: &Path, question: &str) -> io::Result<Result<(), String>> {
         Value::String(error) => Err(error),
         _ => Ok(()),
     })
+}
+
+/// Returns the process with the control socket at `path`.
+///
+/// # Errors
+/// `NotFound` or `ConnectionRefused` if there is none.
+pub fn process_at(path: &Path) -> io::Result<u32> {
+    let process = socket_peercred(UnixStream::connect(path)?)?.pid;
+    Ok(process.as_raw_nonzero().get().unsigned_abs())
 }
 
 /// Has the daemon with the control socket at `path` end, and waits until it has taken back its changes to the system.

@@ -8,6 +8,7 @@ mod paths;
 mod reload;
 mod signals;
 mod status;
+mod succession;
 mod told;
 
 use std::io;
@@ -276,6 +277,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 self.read_device()?;
             }
             if let Some(stopped) = found.stopped {
+                self.hand_over();
                 self.ports.supervisor.iter().for_each(Supervisor::end);
                 let rest = self.work.fades.due(Instant::from_nanos(u64::MAX));
                 rest.iter().for_each(FadeLine::log);

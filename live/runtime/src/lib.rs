@@ -15,6 +15,7 @@ pub mod replay;
 pub mod resolver;
 pub mod signals;
 pub mod sockets;
+pub mod succession;
 pub mod supervisor;
 
 mod event_loop;

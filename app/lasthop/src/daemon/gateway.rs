@@ -9,6 +9,7 @@ use edges::forwarding::Forwarding;
 use edges::nameserver::NameServer;
 use edges::nat::Masquerade;
 use edges::netlink::{ConnectionTracking, MAIN_TABLE, Route};
+use edges::parcel::Parcel;
 use edges::sysctl;
 use edges::undo::{UndoError, UndoLog, UndoStep};
 use hosts::{
@@ -18,6 +19,7 @@ use ipnet::{IpNet, Ipv6Net};
 use runtime::MEMORY_BESIDE;
 use runtime::privileges::User;
 use runtime::signals::Audience;
+use runtime::succession::{STORED_AS, ask_predecessor};
 use session::PublicKey;
 use units::Bytes;
 
@@ -40,6 +42,7 @@ Examples:
   lasthop gateway up                       without a configuration: makes one, and runs in the background
   lasthop gateway --config gateway.toml
   LASTHOP_LOG=debug lasthop gateway --config gateway.toml
+  lasthop gateway --config gateway.toml --take-over   a new version takes the place of the one that runs
 
 SIGHUP, or `lasthop reload`, makes it read FILE again: mobile hosts are added, changed and revoked without a packet
 lost for the others. app/lasthop/examples/gateway.toml shows every setting. It needs root or CAP_NET_ADMIN (and
@@ -53,6 +56,9 @@ pub(crate) struct Arguments {
     /// The configuration
     #[arg(long, value_name = "FILE", required = true)]
     config: Option<PathBuf>,
+    /// Take the place of the gateway that runs with this configuration, if one does: its split connections go on
+    #[arg(long)]
+    take_over: bool,
     /// Leave the terminal
     #[arg(long, hide = true)]
     detached: bool,
@@ -64,6 +70,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Action {
     Up(up::UpArguments),
+    Restart(up::DownArguments),
     Down(up::DownArguments),
 }
 
@@ -71,14 +78,15 @@ enum Action {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match (&arguments.action, &arguments.config) {
         (Some(Action::Up(arguments)), _) => up::up(arguments),
+        (Some(Action::Restart(arguments)), _) => up::restart(arguments),
         (Some(Action::Down(arguments)), _) => up::down(arguments),
-        (None, Some(path)) => run_with(path, arguments.detached),
+        (None, Some(path)) => run_with(path, arguments),
         (None, None) => Err(Failure::setting("name the configuration with --config")),
     }
 }
 
-fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
-    prepare(is_detached)?;
+fn run_with(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
+    prepare(arguments.detached)?;
     let source = Source::read(path)?;
     refresh(&source)?;
     let config = GatewayConfig::load(&source)?;
@@ -88,6 +96,7 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
     if config.mobiles().next().is_none() && config.gateways.is_empty() {
         tracing::warn!("no peers are configured, so no mobile host can connect");
     }
+    let succession = succession(&source, arguments.take_over)?;
     let plan = bearer::Plan {
         carrier: config.hop.carrier(&source)?,
         hop: &config.hop,
@@ -131,11 +140,29 @@ fn run_with(path: &Path, is_detached: bool) -> Result<(), Failure> {
             .collect(),
         user: config.user.clone(),
         reload: Present::gateway(config, source, &keys)?,
+        succession,
     };
     let (memory, peers) = daemon.reload.of_gateway().unzip();
     daemon.host.memory = memory;
     daemon.host.peers = peers.unwrap_or_default();
     daemon.run(|undo, link| wiring.set_up(undo, link))
+}
+
+/// Returns the split connections of a former process: those that the supervisor has kept, or those of the gateway that
+/// runs, which ends for that. It ends only if this one can start, as far as that can be checked.
+fn succession(source: &Source, takes_over: bool) -> Result<Option<Parcel>, Failure> {
+    if !takes_over {
+        return Ok(Parcel::inherited(STORED_AS));
+    }
+    let socket = source.socket()?;
+    check(source.clone())?;
+    ask_predecessor(&socket).map_err(|error| {
+        let at = socket.display();
+        Failure::setting(format!(
+            "the gateway that runs does not hand its connections over ({at}: {error}); it may be of an older version: \
+             end it, and start this one without --take-over"
+        ))
+    })
 }
 
 /// Checks all that can be checked of a configuration without a change to the system; returns the number of mobile

@@ -117,6 +117,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             names: Some(names),
             lookout: Some(Lookout::new(places(&endpoints, kinds, &inside), inside)),
         },
+        succession: None,
         reload: Present::mobile(source),
         split: splits.then(|| wiring.split(config.split)),
         // The signals contain only what any user can observe by sending packets.

@@ -24,6 +24,7 @@ use edges::bearer::{Bearer, DatagramBearer};
 use edges::clock;
 use edges::detour::Detour;
 use edges::netlink::NetworkWatch;
+use edges::parcel::Parcel;
 use edges::signals::{Signals, protect_memory};
 use edges::tun::{TunDevice, TunOptions};
 use edges::undo::{UndoError, UndoLog};
@@ -31,6 +32,8 @@ use hosts::{Host, Input, Role};
 use runtime::control::Control;
 use runtime::replay::{Draws, Recorder};
 use runtime::signals::{self, Announcer, Audience, Publisher};
+use runtime::sockets::Sockets;
+use runtime::succession::{Succession, Successor};
 use runtime::supervisor::Supervisor;
 use runtime::{Changes, DrivenHost, EventLoop, Ports, RuntimeError, Stopped};
 use session::Entropy;
@@ -77,6 +80,8 @@ struct Daemon {
     user: Option<String>,
     /// The configuration, which is read again on demand.
     reload: reload::Present,
+    /// The split connections of a former process.
+    succession: Option<Parcel>,
 }
 
 /// What only a mobile host does.
@@ -164,13 +169,15 @@ impl Daemon {
         needs.drop_others()?;
         detach_log()?;
         let start = |opened: split::Opened| opened.start(keeper.divert());
+        let mut sockets = splitting.map(start).transpose()?;
+        first.extend(succeed(self.succession, sockets.as_mut()));
         let ports = Ports {
             signals: Some(signals),
             control: Some(control),
             network: Some(news),
             announcer: Some(announcer),
             supervisor,
-            sockets: splitting.map(start).transpose()?,
+            sockets,
             finder: lookout::start(mobile.lookout, &link)?,
             changes: Some(changer(keeper.clone())?),
             names: names.map(names::Opened::start).transpose()?,
@@ -180,6 +187,25 @@ impl Daemon {
         let (name, status) = (&self.name, socket.display());
         tracing::info!("{name} runs on {here} by {link}; status: {status}");
         run_host(&self.name, host, twin, &first, ports, keeper)
+    }
+}
+
+/// Goes on with the split connections of a former process; returns the input with which the host does.
+fn succeed(parcel: Option<Parcel>, sockets: Option<&mut Sockets>) -> Option<Input> {
+    let (parcel, sockets) = parcel.zip(sockets)?;
+    let taken = Succession::unpack(parcel).and_then(|succession| {
+        let count = succession.count();
+        Ok((count, sockets.take_over(succession)?))
+    });
+    match taken {
+        Ok((count, input)) => {
+            tracing::info!("{count} sockets of split connections go on");
+            Some(input)
+        }
+        Err(error) => {
+            tracing::warn!("split connections of the former process are reset: {error}");
+            None
+        }
     }
 }
 
@@ -290,7 +316,13 @@ fn drive<H: DrivenHost>(
     let stopped = stopped.map_err(Failure::broken)?;
     undone?;
     tracing::info!("{name} ended ({stopped:?})");
-    Ok(event_loop.into_host())
+    let successor = event_loop.take_successor();
+    // This closes the device and the port.
+    let host = event_loop.into_host();
+    if let Some(Err(error)) = successor.map(Successor::begin) {
+        tracing::warn!("the process that was to go on has gone: {error}");
+    }
+    Ok(host)
 }
 
 /// Configuration and random draws of a second host, on which a run is replayed at its end (`LASTHOP_REPLAY`, see

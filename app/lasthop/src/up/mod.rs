@@ -29,6 +29,7 @@ Examples:
   lasthop gateway up --endpoint gw.example.org   mobile hosts reach it by this name, through a port forwarding too
   lasthop invite --name tablet7                  another join line
   lasthop gateway up --site lasthop-site1-…      joins the site of the gateway whose operator has made this line
+  lasthop gateway restart                        has the installed version take its place; connections go on
   lasthop gateway down                           ends it, and takes back every rule, route and kernel parameter
 
 It makes a key, chooses inner addresses that clash with nothing that this host knows, and runs in the background: as the
@@ -127,6 +128,24 @@ pub(crate) fn up(arguments: &UpArguments) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Starts the gateway anew, in the present version.
+pub(crate) fn restart(arguments: &DownArguments) -> Result<(), Failure> {
+    refuse_without_root()?;
+    let path = invite::configuration(None, &arguments.state)?;
+    let service = Service::find(ROLE, &arguments.state);
+    if let Some(service) = service.filter(Service::is_used) {
+        return service.restart();
+    }
+    let socket = &Source::read(&path)?.socket()?;
+    if !background::is_running(socket) {
+        return Err(Failure::setting(
+            "it does not run; start it with `lasthop gateway up`",
+        ));
+    }
+    let state = State::of_gateway(&arguments.state)?;
+    background::succeed(ROLE, &state, socket)
 }
 
 /// Ends the gateway.

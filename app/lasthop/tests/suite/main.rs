@@ -42,6 +42,7 @@ mod site;
 mod site_lines;
 mod split;
 mod state;
+mod succession;
 mod support;
 mod survives;
 mod tcp_methods;

@@ -5,6 +5,7 @@
 mod clock;
 mod ethernet;
 mod fuse;
+mod parcel;
 mod support;
 mod system;
 mod tun;

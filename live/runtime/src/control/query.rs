@@ -10,6 +10,7 @@ pub(super) const STOP: &str = "stop";
 pub(super) const MOVE: &str = "move";
 pub(super) const DRAIN: &str = "drain";
 pub(super) const DRAIN_END: &str = "drain end";
+pub(crate) const HAND_OVER: &str = "hand over";
 pub(super) const ANNOUNCE: &str = "announce";
 /// Longest time ahead for which a hand-off is announced.
 pub const ANNOUNCED_MOST: Duration = Duration::from_secs(60);

@@ -95,6 +95,11 @@ fn drain<H: DrivenHost>(host: &mut H, device: &mut impl PacketDevice, work: &mut
                     changes.make(Change::Exit(Exit::of(&prefixes, begins)));
                 }
             }
+            Output::HandedOver(connections) => {
+                if let Some(sockets) = &mut work.sockets {
+                    sockets.hand_over(*connections);
+                }
+            }
             Output::Told => {
                 let due = clock::monotonic() + told::PAUSE;
                 work.told_due.get_or_insert(due);

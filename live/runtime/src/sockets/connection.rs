@@ -21,8 +21,8 @@ pub(super) enum Stream {
 /// A stream, and the data that it has no room for yet.
 #[derive(Debug)]
 pub(super) struct Connection {
-    stream: Stream,
-    pending: VecDeque<Bytes>,
+    pub(super) stream: Stream,
+    pub(super) pending: VecDeque<Bytes>,
     /// True if the other host has not answered yet.
     pub(super) is_connecting: bool,
     /// True if it is to be flushed.
@@ -30,9 +30,9 @@ pub(super) struct Connection {
     /// True if nothing follows the data that can be read.
     pub(super) has_ended: bool,
     /// True if nothing follows the pending data.
-    is_finishing: bool,
+    pub(super) is_finishing: bool,
     /// True if its sending direction is closed.
-    is_finished: bool,
+    pub(super) is_finished: bool,
 }
 
 impl Connection {

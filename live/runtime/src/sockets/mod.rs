@@ -5,6 +5,7 @@ mod connection;
 mod former;
 mod inward;
 mod packets;
+mod succession;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -22,9 +23,11 @@ use split::{
 use units::{Bytes, Duration};
 use wire::flow::Ends;
 
+use crate::succession::Succession;
 use connection::{Connection, Stream};
 use former::Examination;
 use packets::Inwards;
+pub(crate) use succession::SocketState;
 
 /// Tokens of descriptors; those of connections follow.
 const LISTENER: u64 = 0;
@@ -73,6 +76,8 @@ pub struct Sockets {
     inwards: Inwards,
     /// Examination of this host's connections from before this process.
     examination: Examination,
+    /// What was taken out for the next process.
+    succession: Option<Succession>,
 }
 
 impl Sockets {
@@ -96,6 +101,7 @@ impl Sockets {
             events: VecDeque::new(),
             inwards: Inwards::default(),
             examination,
+            succession: None,
         })
     }
 

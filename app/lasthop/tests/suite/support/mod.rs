@@ -205,11 +205,27 @@ impl Hosts {
 
     /// The same, with variables of its environment.
     pub(crate) fn start_with(&self, part: &str, environment: &[(&str, &str)]) -> Daemon {
+        self.start_as(part, &[], environment)
+    }
+
+    /// Lets another process take the place of the gateway's, and waits for the end of that one.
+    pub(crate) fn succeed(&self, gateway: &mut Daemon) {
+        let next = self.start_as("gateway", &["--take-over"], &[]);
+        let former = std::mem::replace(gateway, next);
+        let (code, words) = former.end();
+        assert_eq!(code, Some(0), "{words}");
+        self.wait_until("the next process answers", || {
+            !self.status("gateway").is_null()
+        });
+    }
+
+    fn start_as(&self, part: &str, options: &[&str], environment: &[(&str, &str)]) -> Daemon {
         let mut command = Command::new(PROGRAM);
         command
             .envs(environment.iter().copied())
             .current_dir(self.folder.path());
         command.args([part, "--config", &format!("{part}.toml")]);
+        command.args(options);
         let host = if part == "mobile" {
             &self.mobile
         } else {

@@ -1,0 +1,96 @@
+//! Sockets of split connections that pass from one process of a gateway to the next one.
+
+use std::io;
+
+use edges::transparent::TransparentStream;
+use hosts::{Handover, Input};
+use redirector::Chunks;
+use serde::{Deserialize, Serialize};
+use split::SocketId;
+
+use super::Sockets;
+use super::connection::{Connection, Stream};
+use crate::succession::Succession;
+
+/// State of a socket with which the next process goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SocketState {
+    id: SocketId,
+    /// Data that the kernel had no room for yet.
+    pub(super) pending: Chunks,
+    /// True if nothing follows the pending data.
+    pub(super) is_finishing: bool,
+    /// True if its sending direction is closed.
+    pub(super) is_finished: bool,
+}
+
+impl Sockets {
+    /// Takes the sockets of these connections out, for the next process. All others are reset.
+    pub(crate) fn hand_over(&mut self, connections: Handover) {
+        let mut succession = Succession::of(connections);
+        for id in succession.sockets() {
+            let taken = self.connections.remove(&id).map(Connection::into_parts);
+            let Some((Stream::Kernel(socket), pending, [is_finishing, is_finished])) = taken else {
+                continue;
+            };
+            let state = SocketState {
+                id,
+                pending,
+                is_finishing,
+                is_finished,
+            };
+            succession.add(state, socket.into_descriptor());
+        }
+        self.succession = Some(succession);
+    }
+
+    /// Returns what was taken out for the next process.
+    pub(crate) fn take_succession(&mut self) -> Option<Succession> {
+        self.succession.take()
+    }
+
+    /// Goes on with the connections of a former process; returns the input with which its host does.
+    ///
+    /// # Errors
+    /// System errors: a descriptor is no socket of TCP.
+    pub fn take_over(&mut self, succession: Succession) -> io::Result<Input> {
+        let (connections, sockets) = succession.into_parts();
+        for (state, descriptor) in sockets {
+            let socket = TransparentStream::resume(descriptor)?;
+            let id = state.id;
+            self.insert(id, Connection::resumed(socket, state));
+            // What is pending is written first, and then there is room.
+            self.change(id, |_| ());
+        }
+        Ok(Input::TakeOver(Box::new(connections)))
+    }
+
+    /// Writes what the kernel takes without delay: what remains, the next process writes.
+    pub(crate) fn flush_all(&mut self) {
+        for id in std::mem::take(&mut self.unflushed) {
+            self.flush_one(id);
+        }
+    }
+}
+
+impl Connection {
+    /// Returns a connection of a former process.
+    fn resumed(socket: TransparentStream, state: SocketState) -> Self {
+        let mut connection = Self::accepted(socket);
+        connection.write(&state.pending);
+        connection.is_finishing = state.is_finishing;
+        connection.is_finished = state.is_finished;
+        connection
+    }
+
+    /// Returns its stream, the data that are not written yet, whether its end follows them, and whether that was sent.
+    fn into_parts(self) -> (Stream, Chunks, [bool; 2]) {
+        let mut pending = Chunks::default();
+        for bytes in self.pending {
+            redirector::Content::append(&mut pending, bytes.into());
+        }
+        let state = [self.is_finishing, self.is_finished];
+        (self.stream, pending, state)
+    }
+}

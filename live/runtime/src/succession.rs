@@ -1,0 +1,160 @@
+//! The succession of a gateway's processes: the split connections of one that ends go on with the next one, which has
+//! their sockets and their state. It gets both in one [`Parcel`], from the process itself ([`ask_predecessor`]) or from
+//! the supervisor, which keeps it meanwhile.
+
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use edges::parcel::Parcel;
+use hosts::Handover;
+use serde::{Deserialize, Serialize};
+use split::SocketId;
+
+use crate::control::HAND_OVER;
+use crate::sockets::SocketState;
+
+/// Name of the parcel at the supervisor.
+pub const STORED_AS: &str = "lasthop-connections";
+/// Number of the present format of the state, in its first four bytes. What the state contains, in whatever crate,
+/// belongs to the format: who changes it takes the next number.
+const FORMAT: u32 = 1;
+/// Time that the end of a process may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The split connections of a process, with their sockets.
+#[derive(Debug)]
+pub struct Succession {
+    connections: Handover,
+    sockets: Vec<SocketState>,
+    /// The descriptors of the sockets, in the same order.
+    descriptors: Vec<OwnedFd>,
+}
+
+/// What a parcel contains besides descriptors.
+#[derive(Serialize, Deserialize)]
+struct State {
+    connections: Handover,
+    sockets: Vec<SocketState>,
+}
+
+impl Succession {
+    /// Returns these connections, without their sockets.
+    pub(crate) fn of(connections: Handover) -> Self {
+        Self {
+            connections,
+            sockets: Vec::new(),
+            descriptors: Vec::new(),
+        }
+    }
+
+    /// Returns the identifiers of all sockets that belong to it.
+    pub(crate) fn sockets(&self) -> Vec<SocketId> {
+        self.connections.sockets().collect()
+    }
+
+    /// Adds a socket.
+    pub(crate) fn add(&mut self, state: SocketState, descriptor: OwnedFd) {
+        self.sockets.push(state);
+        self.descriptors.push(descriptor);
+    }
+
+    /// Returns the number of sockets.
+    pub fn count(&self) -> usize {
+        self.sockets.len()
+    }
+
+    /// Returns the connections, and each socket with its state.
+    pub(crate) fn into_parts(self) -> (Handover, impl Iterator<Item = (SocketState, OwnedFd)>) {
+        let sockets = self.sockets.into_iter().zip(self.descriptors);
+        (self.connections, sockets)
+    }
+
+    /// Packs it.
+    ///
+    /// # Errors
+    /// Those of [`Parcel::pack`]. All connections are reset then.
+    pub(crate) fn pack(self) -> io::Result<Parcel> {
+        let state = State {
+            connections: self.connections,
+            sockets: self.sockets,
+        };
+        let bytes = postcard::to_extend(&state, FORMAT.to_le_bytes().to_vec());
+        Parcel::pack(&bytes.map_err(io::Error::other)?, self.descriptors)
+    }
+
+    /// Unpacks what another process has packed.
+    ///
+    /// # Errors
+    /// Those of [`Parcel::unpack`], and `InvalidData` if the state has another format. All connections are reset then.
+    pub fn unpack(parcel: Parcel) -> io::Result<Self> {
+        let (bytes, descriptors) = parcel.unpack()?;
+        let broken = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
+        let (format, rest) = bytes
+            .split_first_chunk()
+            .ok_or_else(|| broken("it has no format".into()))?;
+        let format = u32::from_le_bytes(*format);
+        if format != FORMAT {
+            let what = format!("it has format {format}, and this version reads format {FORMAT}");
+            return Err(broken(what));
+        }
+        let State {
+            connections,
+            sockets,
+        } = postcard::from_bytes(rest).map_err(|error| broken(error.to_string()))?;
+        if sockets.len() != descriptors.len() {
+            let [said, had] = [sockets.len(), descriptors.len()];
+            return Err(broken(format!("it has {had} sockets in place of {said}")));
+        }
+        Ok(Self {
+            connections,
+            sockets,
+            descriptors,
+        })
+    }
+}
+
+/// A process that waits for the end of this one.
+#[derive(Debug)]
+pub struct Successor {
+    pub(crate) stream: UnixStream,
+    pub(crate) parcel: Option<Parcel>,
+}
+
+impl Successor {
+    /// Lets it begin. To be called at the very end, when nothing is in its way any more.
+    ///
+    /// # Errors
+    /// If it has gone. The connections are reset then.
+    pub fn begin(self) -> io::Result<()> {
+        match self.parcel {
+            Some(parcel) => parcel.send(&self.stream),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Has the gateway with the control socket at `path` end, and hand its connections over; `None` if none runs there, or
+/// it has none to hand over.
+///
+/// # Errors
+/// `WouldBlock` if it does not end in time, `InvalidData` if it cannot hand over; system errors.
+pub fn ask_predecessor(path: &Path) -> io::Result<Option<Parcel>> {
+    let mut stream = match UnixStream::connect(path) {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
+            ) =>
+        {
+            return Ok(None);
+        }
+        connected => connected?,
+    };
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(format!("{HAND_OVER}\n").as_bytes())?;
+    Parcel::receive(&stream)
+}
