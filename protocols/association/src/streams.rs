@@ -227,13 +227,14 @@ impl Streams {
 
     /// Goes on with streams; those for which there is no room are reset.
     pub(crate) fn resume(&mut self, now: Instant, suspended: SuspendedStreams) {
+        // The lane says how much it takes.
+        self.endpoint.handle_input(now, mtcp::Input::Room(0));
         for (id, state) in suspended.streams {
             if self.endpoint.resume(now, id, state).is_err() {
                 let news = StreamNews::Reset(id, Reason::Busy);
                 self.outputs.push_back(Output::News(news));
             }
         }
-        self.drain();
     }
 
     pub(crate) fn status(&self) -> StreamStatus {

@@ -222,7 +222,8 @@ impl Host {
 
     /// Returns the memory that the streams of a peer may hold once there are any.
     fn streams_to_come(&self, peer: &Peer) -> Bytes {
-        let may_come = peer.streams.profile.is_none() && peer.settings.split != SplitTerms::Never;
+        let has_some = peer.streams.profile.is_some() && peer.streams.suspended.is_none();
+        let may_come = !has_some && peer.settings.split != SplitTerms::Never;
         let maker = self.bearer.streams.filter(|_| may_come);
         maker.map_or(Bytes::ZERO, |maker| maker.memory_most())
     }

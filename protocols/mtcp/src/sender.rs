@@ -349,6 +349,13 @@ impl<C: Content + Clone> Sender<C> {
         }
     }
 
+    /// Has everything repaired that is not known to have arrived.
+    fn repair_all(&mut self) {
+        let all = self.flight.acknowledged()..self.next;
+        self.flight.mark(&all, |_| true);
+        self.begin_repair();
+    }
+
     /// Handles a timeout of the retransmission timer. Returns true if the repair must poll.
     pub(crate) fn time_out(&mut self, now: Instant) -> bool {
         self.flight.forget_repairs();

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use hosts::{
-    ComparisonStatus, EventKind, Host, Input, Output, PeerStatus, SitePart, SiteStatus, Told,
+    ComparisonStatus, EventKind, Handover, Host, Input, Output, PeerStatus, SitePart, SiteStatus,
+    Told,
 };
 use machine::{Machine, RandomStream};
 use tcp::Counters;
@@ -82,6 +83,8 @@ pub struct Roaming {
     /// True if a connection is reset by a packet that leaves elsewhere than it began, which is an error otherwise.
     pub may_reset: bool,
     sockets: Option<Sockets>,
+    /// What a gateway has handed over to its next process.
+    handover: Option<Box<Handover>>,
     /// For each gateway, true while packets of the mobile host leave there, as it stands in.
     pub exits: [bool; NAMES.len()],
     /// The ways between the hosts.
@@ -106,6 +109,7 @@ impl Roaming {
             connection: None,
             may_reset: false,
             sockets: None,
+            handover: None,
             exits: [false; NAMES.len()],
             network: Network {
                 setting,
@@ -153,8 +157,19 @@ impl Roaming {
         self.network.setting.seed += 1;
         let told = self.told_to(which);
         self.hosts[which] = host(which, &self.network.setting, first);
+        if let (Some(handover), Some(sockets)) = (self.handover.take(), &mut self.sockets) {
+            sockets.succeed(&handover);
+            self.input(which, Input::TakeOver(handover));
+        }
         self.input(which, Input::Told(told));
         self.input(which, Input::Wall(wall));
+    }
+
+    /// Has another process take the place of the home's, and go on with its split connections.
+    pub fn succeed_home(&mut self, wall: u64) {
+        self.input(HOME, Input::HandOver);
+        self.input(HOME, Input::Leave);
+        self.restart(HOME, wall, None);
     }
 
     /// Returns what gateways have told a host.
@@ -225,6 +240,7 @@ impl Roaming {
                         self.hosts[host].handle_input(self.now, Input::ExitsOpen(prefixes));
                     }
                 }
+                Output::HandedOver(handover) => self.handover = Some(handover),
                 Output::Event(event) => self.events.push((self.now, host, event.kind)),
                 _ => {}
             }

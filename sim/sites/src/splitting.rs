@@ -1,6 +1,6 @@
 //! Hosts that split TCP, and the sockets beside them.
 
-use hosts::{Profile, SplitTerms, StreamLimits};
+use hosts::{Handover, Profile, SplitTerms, StreamLimits};
 use redirector::Chunks;
 use sockets::{Application, State, System};
 use split::{SystemEvent, SystemRequest};
@@ -87,6 +87,11 @@ impl Sockets {
         system.answer(Ok(()))?;
         system.write(&self.ends, 1 << 40);
         system.poll_event()
+    }
+
+    /// Another process goes on with the sockets of the home.
+    pub(crate) fn succeed(&mut self, handover: &Handover) {
+        self.systems[GATEWAY].succeed(&handover.sockets().collect());
     }
 
     /// Takes a packet that came out at a host, if it is about a connection there.

@@ -53,8 +53,10 @@ fn split_connections_go_on_with_the_next_process() {
         half.0.shutdown(Shutdown::Write).unwrap();
         Download::during(&hosts, |download| {
             for _ in 0..3 {
+                download.take_pause();
                 hosts.succeed(&mut gateway);
                 download.goes_on();
+                println!("{transport}: a pause of {:?}", download.take_pause());
             }
         });
         exchange(idle.0, idle.1, b"a question");

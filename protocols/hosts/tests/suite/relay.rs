@@ -102,6 +102,46 @@ fn split_tcp_moves_without_a_stall() {
     assert!(site.read() > 20_000_000, "{}", site.read());
 }
 
+/// Another process takes the place of the home's, while the mobile host is there and by way of another gateway; for a
+/// moment nobody answers.
+#[test]
+fn split_tcp_goes_on_with_the_next_process_of_its_home() {
+    let mut site = begun(Setting {
+        tcp: Tcp::Split,
+        ..Setting::default()
+    });
+    site.download_split(1);
+    site.run(SECOND * 3, true);
+    for (number, (to, pause)) in [
+        (HOME, 0),
+        (HOME, 300),
+        (2, 0),
+        (2, 300),
+        (3, 1_500),
+        (HOME, 0),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        site.move_to(to);
+        site.run(SECOND * 2, true);
+        site.take_stall();
+        let before = site.read();
+        site.succeed_home(WALL + (number as u64 + 1) * 60_000_000_000);
+        let others = [MOBILE, 2, 3].map(|host| [HOME, host]);
+        site.network.cut = others.to_vec();
+        site.run(Duration::from_millis(pause), true);
+        site.network.cut.clear();
+        site.run(SECOND * 6, true);
+        let stall = site.take_stall();
+        println!("at {} without a home for {pause} ms: {stall}", NAMES[to]);
+        assert!(site.is_connected(), "{:?}", site.events);
+        let most = SECOND + Duration::from_millis(pause) * 2;
+        assert!(stall < most, "{stall}\n{:?}", site.events);
+        assert!(site.read() > before + 8_000_000, "{:?}", site.events);
+    }
+}
+
 /// A repair takes little longer from a home that is near, and much longer from one that is far.
 #[test]
 fn a_gateway_relays_if_the_home_is_near_and_serves_otherwise() {

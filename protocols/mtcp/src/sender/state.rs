@@ -45,6 +45,8 @@ impl<C: Content + Clone> Sender<C> {
         sender.cycle.resume(sending.cycle);
         sender.clock.round_trip.resume(sending.round_trip);
         if !sender.flight.is_empty() {
+            // Who takes a connection over does not get what was on its way, nor may the other end.
+            sender.repair_all();
             sender.restart_clock(now);
         }
         sender

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use edges::namespace::Namespace;
 
@@ -13,6 +14,8 @@ use super::{FIXED_HOST, Hosts, connect, wait_until};
 pub(crate) struct Download<'a> {
     logs: Box<dyn Fn() -> String + Sync + 'a>,
     received: AtomicU64,
+    /// Longest time without a byte, in milliseconds.
+    pause: AtomicU64,
     ends: AtomicBool,
 }
 
@@ -32,6 +35,7 @@ impl<'a> Download<'a> {
         let download = Self {
             logs: Box::new(logs),
             received: AtomicU64::new(0),
+            pause: AtomicU64::new(0),
             ends: AtomicBool::new(false),
         };
         thread::scope(|scope| {
@@ -54,8 +58,12 @@ impl<'a> Download<'a> {
 
     fn fetch(&self, mut client: TcpStream) {
         let mut buffer = [0; 16_384];
+        let mut last = Instant::now();
         loop {
             let count = client.read(&mut buffer).unwrap();
+            let pause = last.elapsed().as_millis() as u64;
+            self.pause.fetch_max(pause, Ordering::Relaxed);
+            last = Instant::now();
             if count == 0 {
                 return;
             }
@@ -64,6 +72,11 @@ impl<'a> Download<'a> {
             assert!(expected.eq(buffer[..count].iter().copied()), "at {at}");
             self.received.fetch_add(count as u64, Ordering::Relaxed);
         }
+    }
+
+    /// Returns the longest time without a byte since the last call.
+    pub(crate) fn take_pause(&self) -> Duration {
+        Duration::from_millis(self.pause.swap(0, Ordering::Relaxed))
     }
 
     /// Waits until another megabyte has come.

@@ -183,3 +183,37 @@ fn no_number_in_a_state_makes_it_panic() {
     println!("{accepted} of 6,000 were possible");
     assert!(accepted > 100);
 }
+
+/// Both ends go on elsewhere, and all that was on its way is gone. Its repair waits for no timer; nor does it in the
+/// wide profile if nothing comes through for another moment.
+#[test]
+fn what_was_on_its_way_is_repaired_at_once() {
+    for (config, silences) in [(paper(), &[0][..]), (wide(), &[0, 5, 15, 40])] {
+        let (mut pipe, [asked, arrived]) = Pipe::connected(&config);
+        pipe.grants = true;
+        pipe.write(GATEWAY, asked, 0..3_000_000);
+        for silence in silences {
+            pipe.run(Duration::from_millis(400));
+            let states = [(GATEWAY, asked), (MOBILE, arrived)]
+                .map(|(end, id)| (end, id, pipe.suspend(end, id).expect("it is made")));
+            pipe.lose_all();
+            pipe.run(Duration::from_millis(100));
+            for (end, id, state) in states {
+                pipe.ends[end] = another(&config);
+                let state = serde_json::from_str(&state).expect("a state");
+                let now = pipe.clock.now;
+                pipe.ends[end].resume(now, id, state).expect("it is whole");
+                if *silence == 0 {
+                    pipe.lose_none();
+                }
+                pipe.input(end, Input::Room(3_000));
+            }
+            pipe.run(Duration::from_millis(*silence));
+            pipe.lose_none();
+            let before = pipe.told(MOBILE, arrived).received.len();
+            pipe.run(Duration::from_millis(150));
+            let received = pipe.told(MOBILE, arrived).received.len() - before;
+            assert!(received > 90_000, "{received} bytes after {silence} ms");
+        }
+    }
+}
