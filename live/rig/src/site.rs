@@ -242,6 +242,24 @@ impl Site {
 
     /// Starts the daemon of a host.
     pub fn start(&self, name: &str) -> Result<Process, Failure> {
+        self.start_with(name, &[])
+    }
+
+    /// Has another process take the place of a gateway's, and waits for the end of that one.
+    ///
+    /// # Errors
+    /// If it cannot start, or the former one fails.
+    pub fn succeed(&self, name: &str, daemon: &mut Process) -> Result<(), Failure> {
+        let next = self.start_with(name, &["--take-over"])?;
+        let mut former = std::mem::replace(daemon, next);
+        let ended = former.wait()?;
+        if ended.success() {
+            return Ok(());
+        }
+        Err(Failure::Found(format!("{name} has ended with {ended}")))
+    }
+
+    fn start_with(&self, name: &str, options: &[&str]) -> Result<Process, Failure> {
         let gateway = GATEWAYS.iter().position(|gateway| *gateway == name);
         let (role, host) = match gateway {
             Some(gateway) => ("gateway", &self.gateways[gateway]),
@@ -249,6 +267,7 @@ impl Site {
         };
         let mut command = Command::new(&self.program);
         command.args([role, "--config", &format!("{name}.toml")]);
+        command.args(options);
         command.current_dir(&self.folder);
         Process::start(command, name, &self.folder, Some(host))
     }

@@ -1,11 +1,12 @@
 //! A helper process, which alone can configure the network once a daemon has dropped its privileges.
 //!
-//! It does seven things only. It installs the diversion that it was started with. It leads new flows of a mobile host
+//! It does eight things only. It installs the diversion that it was started with. It leads new flows of a mobile host
 //! around the hop and across it again, by rules that it was started with. It has packets of other gateways' mobile
 //! hosts leave at a gateway, and those to them come in. It reads the configuration again, which belongs to the
 //! operator, and adapts the system to it. It stores the key of a host that joins by an invitation, or the next key of
 //! the gateway. It stores what gateways of the site have told. At the daemon's end, also if the daemon was killed, it
-//! takes back all changes to the system. What [`Reload::begin`] starts may request a reload, as the operator may.
+//! takes back all changes to the system, or leaves them to the next daemon, which begins by taking them back. What
+//! [`Reload::begin`] starts may request a reload, as the operator may.
 //!
 //! Claims, exits and what was told carry data. A claim has two public keys, so whoever controls a gateway's daemon can
 //! use open invitations, and whoever controls a mobile host's daemon can lead it to another gateway. An exit has inner
@@ -125,6 +126,8 @@ enum Request {
     },
     Apply,
     Change(Vec<Change>),
+    /// The next daemon is about to begin: the changes stand until it has its own.
+    Leave,
     Undo,
 }
 
@@ -221,6 +224,15 @@ impl Helper {
         undone.map(drop)
     }
 
+    /// Leaves all changes to the next daemon, and waits for the end of the helper.
+    ///
+    /// # Errors
+    /// The helper's error.
+    pub fn leave(&mut self) -> io::Result<()> {
+        self.ask(&Request::Leave)?;
+        self.process.wait().map(drop)
+    }
+
     fn ask(&mut self, request: &Request) -> io::Result<Option<String>> {
         if self.is_late && *request != Request::Undo {
             let what =
@@ -285,6 +297,11 @@ pub fn serve<R: Reload>(stream: UnixStream, reload: impl FnOnce(&Charge) -> R) -
             Some(Request::Claim { of, key }) => claim(&mut reload, &of, &key),
             Some(Request::Change(changes)) => make(changes, detour, &mut reload, &mut undo),
             Some(Request::Apply) => reload.apply(&mut undo).map(|()| None),
+            Some(Request::Leave) => {
+                undo.hand_over();
+                answer(&mut stream, &Ok(None));
+                return Ok(());
+            }
             Some(Request::Undo) | None => break,
         };
         answer(&mut stream, &result);

@@ -10,10 +10,12 @@ use std::time::Duration;
 
 use edges::parcel::Parcel;
 use hosts::Handover;
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::{PidfdFlags, pidfd_open};
 use serde::{Deserialize, Serialize};
 use split::SocketId;
 
-use crate::control::HAND_OVER;
+use crate::control::{HAND_OVER, await_end};
 use crate::sockets::SocketState;
 
 /// Name of the parcel at the supervisor.
@@ -155,6 +157,10 @@ pub fn ask_predecessor(path: &Path) -> io::Result<Option<Parcel>> {
     };
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
+    let process = pidfd_open(socket_peercred(&stream)?.pid, PidfdFlags::empty())?;
     stream.write_all(format!("{HAND_OVER}\n").as_bytes())?;
-    Parcel::receive(&stream)
+    let parcel = Parcel::receive(&stream)?;
+    // What it leaves in the system belongs to nobody only then.
+    await_end(&process)?;
+    Ok(parcel)
 }

@@ -1,6 +1,6 @@
 //! `cargo xtask soak site`: three gateways hand a mobile host over to each other at random, while daemons, and members
-//! of etcd, which has the list of the home, are killed, stopped for seconds and drained. One connection of TCP goes on
-//! all the time, and each of its bytes is checked. Needs root.
+//! of etcd, which has the list of the home, are killed, stopped for seconds, drained and replaced. One connection of TCP
+//! goes on all the time, and each of its bytes is checked. Needs root.
 
 mod registry;
 
@@ -30,6 +30,8 @@ use xtask::shell::Shell;
 /// The link of the mobile host to each gateway.
 const LINK: &str = "[each]\nrate = \"20 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"100 packets\"\n\
                     [errors]\nmodel = \"independent\"\np = \"1 %\"\n";
+/// The line of the mobile host at its home if TCP is split.
+const SPLIT: &str = "tcp = \"split\"";
 /// The fixed host.
 const FIXED: &str = "198.51.100.2";
 /// Longest time that a daemon is dead or stopped, and that the site has for itself between two events.
@@ -53,6 +55,9 @@ pub(crate) struct Options {
     /// File for the rows, as JSON
     #[arg(long, value_name = "FILE", default_value = "target/soak-site.json")]
     json: PathBuf,
+    /// Split TCP; then no daemon is killed, as that ends split connections
+    #[arg(long)]
+    split: bool,
     #[command(flatten)]
     wires: Wires,
     #[command(flatten)]
@@ -69,12 +74,30 @@ enum Kind {
     Drain,
     /// A gateway is stopped for a while (SIGSTOP)
     Stop,
+    /// Another process takes the place of a gateway's, as in an upgrade
+    Restart,
     /// A gateway is killed, and started after a while
     KillGateway,
     /// The mobile host's daemon is killed, and started after a while
     KillMobile,
     /// One or two of three members of etcd are killed, or started if they are dead
     Members,
+}
+
+/// Returns the kinds of events, as often as they are to come.
+fn kinds(is_split: bool) -> Vec<Kind> {
+    let mut kinds = vec![
+        Kind::Move,
+        Kind::Move,
+        Kind::Drain,
+        Kind::Stop,
+        Kind::Restart,
+        Kind::Members,
+    ];
+    if !is_split {
+        kinds.extend([Kind::KillGateway, Kind::KillMobile]);
+    }
+    kinds
 }
 
 /// All kinds of events that happen to one site.
@@ -95,12 +118,14 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     peers::write(&link, LINK)?;
     let wires = options.wires.write(folder)?;
     let links = Links::alike(&link, wires.as_deref());
-    let site = Site::new(program, folder, links, "")?;
+    let lines = if options.split { SPLIT } else { "" };
+    let site = Site::new(program, folder, links, lines)?;
     let registry = Registry::start(&site, folder)?;
     let mut soak = Soak {
         registry,
         daemons: site.start_all()?,
         site: &site,
+        kinds: kinds(options.split),
         random: Random::new(options.seed, 0),
         arrivals: Arc::default(),
         begun: Instant::now(),
@@ -130,6 +155,8 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
 /// A site in which a download is on.
 struct Soak<'a> {
     site: &'a Site,
+    /// The kinds of events, as often as they are to come.
+    kinds: Vec<Kind>,
     registry: Registry,
     /// In the order of the gateways, with the mobile host's at the end.
     daemons: Vec<Process>,
@@ -144,15 +171,7 @@ struct Soak<'a> {
 impl Soak<'_> {
     fn run(&mut self, limit: Duration, done: &Done) -> Result<(), Fault> {
         while self.begun.elapsed() < limit {
-            let kind = self.random.one_of(&[
-                Kind::Move,
-                Kind::Move,
-                Kind::Drain,
-                Kind::Stop,
-                Kind::KillGateway,
-                Kind::KillMobile,
-                Kind::Members,
-            ]);
+            let kind = self.random.one_of(&self.kinds);
             self.have(kind)?;
             let stall = self.goes_on()?;
             if stall > LONG_S {
@@ -203,6 +222,10 @@ impl Soak<'_> {
                 self.daemons[gateway].signal(rig::Signal::STOP);
                 thread::sleep(away);
                 self.daemons[gateway].signal(rig::Signal::CONT);
+            }
+            Kind::Restart => {
+                let restarted = self.site.succeed(name, &mut self.daemons[gateway]);
+                restarted.map_err(|failure| failure.to_string())?;
             }
             Kind::KillGateway => self.kill(gateway, name, away)?,
             Kind::KillMobile => self.kill(GATEWAYS.len(), MOBILE, away)?,

@@ -9,7 +9,6 @@ use edges::forwarding::Forwarding;
 use edges::nameserver::NameServer;
 use edges::nat::Masquerade;
 use edges::netlink::{ConnectionTracking, MAIN_TABLE, Route};
-use edges::parcel::Parcel;
 use edges::sysctl;
 use edges::undo::{UndoError, UndoLog, UndoStep};
 use hosts::{
@@ -19,7 +18,6 @@ use ipnet::{IpNet, Ipv6Net};
 use runtime::MEMORY_BESIDE;
 use runtime::privileges::User;
 use runtime::signals::Audience;
-use runtime::succession::{STORED_AS, ask_predecessor};
 use session::PublicKey;
 use units::Bytes;
 
@@ -27,7 +25,7 @@ use super::dns::Offer;
 use super::peer::{peer, prefixes, site_gateway};
 use super::reload::Present;
 use super::router_advertisements::{FORWARDING as FORWARDING_IPV6, forward_ipv6};
-use super::{Daemon, MobilePlan, bearer, prepare, split};
+use super::{Daemon, MobilePlan, bearer, prepare, split, succession};
 use crate::config::Source;
 use crate::config::caps::Caps;
 use crate::config::gateway::{self as config, GatewayConfig};
@@ -96,7 +94,7 @@ fn run_with(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     if config.mobiles().next().is_none() && config.gateways.is_empty() {
         tracing::warn!("no peers are configured, so no mobile host can connect");
     }
-    let succession = succession(&source, arguments.take_over)?;
+    let succession = succession::former(&source, arguments.take_over)?;
     let plan = bearer::Plan {
         carrier: config.hop.carrier(&source)?,
         hop: &config.hop,
@@ -146,23 +144,6 @@ fn run_with(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     daemon.host.memory = memory;
     daemon.host.peers = peers.unwrap_or_default();
     daemon.run(|undo, link| wiring.set_up(undo, link))
-}
-
-/// Returns the split connections of a former process: those that the supervisor has kept, or those of the gateway that
-/// runs, which ends for that. It ends only if this one can start, as far as that can be checked.
-fn succession(source: &Source, takes_over: bool) -> Result<Option<Parcel>, Failure> {
-    if !takes_over {
-        return Ok(Parcel::inherited(STORED_AS));
-    }
-    let socket = source.socket()?;
-    check(source.clone())?;
-    ask_predecessor(&socket).map_err(|error| {
-        let at = socket.display();
-        Failure::setting(format!(
-            "the gateway that runs does not hand its connections over ({at}: {error}); it may be of an older version: \
-             end it, and start this one without --take-over"
-        ))
-    })
 }
 
 /// Checks all that can be checked of a configuration without a change to the system; returns the number of mobile

@@ -16,6 +16,7 @@ mod reload;
 mod router_advertisements;
 mod source_check;
 mod split;
+mod succession;
 mod wiring;
 
 use std::path::{Path, PathBuf};
@@ -32,8 +33,7 @@ use hosts::{Host, Input, Role};
 use runtime::control::Control;
 use runtime::replay::{Draws, Recorder};
 use runtime::signals::{self, Announcer, Audience, Publisher};
-use runtime::sockets::Sockets;
-use runtime::succession::{Succession, Successor};
+use runtime::succession::Successor;
 use runtime::supervisor::Supervisor;
 use runtime::{Changes, DrivenHost, EventLoop, Ports, RuntimeError, Stopped};
 use session::Entropy;
@@ -170,7 +170,7 @@ impl Daemon {
         detach_log()?;
         let start = |opened: split::Opened| opened.start(keeper.divert());
         let mut sockets = splitting.map(start).transpose()?;
-        first.extend(succeed(self.succession, sockets.as_mut()));
+        first.extend(succession::begin(self.succession, sockets.as_mut()));
         let ports = Ports {
             signals: Some(signals),
             control: Some(control),
@@ -187,25 +187,6 @@ impl Daemon {
         let (name, status) = (&self.name, socket.display());
         tracing::info!("{name} runs on {here} by {link}; status: {status}");
         run_host(&self.name, host, twin, &first, ports, keeper)
-    }
-}
-
-/// Goes on with the split connections of a former process; returns the input with which the host does.
-fn succeed(parcel: Option<Parcel>, sockets: Option<&mut Sockets>) -> Option<Input> {
-    let (parcel, sockets) = parcel.zip(sockets)?;
-    let taken = Succession::unpack(parcel).and_then(|succession| {
-        let count = succession.count();
-        Ok((count, sockets.take_over(succession)?))
-    });
-    match taken {
-        Ok((count, input)) => {
-            tracing::info!("{count} sockets of split connections go on");
-            Some(input)
-        }
-        Err(error) => {
-            tracing::warn!("split connections of the former process are reset: {error}");
-            None
-        }
     }
 }
 
@@ -311,12 +292,16 @@ fn drive<H: DrivenHost>(
     let memory = event_loop.memory_most();
     tracing::info!("{name} takes at most {memory} of memory");
     let stopped = run(&mut event_loop);
+    let successor = event_loop.take_successor();
     // The system is restored before the reason why the loop ended is reported.
-    let undone = keeper.undo();
+    let undone = match &successor {
+        // This host would answer segments for translated addresses with resets.
+        Some(_) => keeper.leave(),
+        None => keeper.undo(),
+    };
     let stopped = stopped.map_err(Failure::broken)?;
     undone?;
     tracing::info!("{name} ended ({stopped:?})");
-    let successor = event_loop.take_successor();
     // This closes the device and the port.
     let host = event_loop.into_host();
     if let Some(Err(error)) = successor.map(Successor::begin) {

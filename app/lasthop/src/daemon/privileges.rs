@@ -174,6 +174,11 @@ impl Keeper {
         lock(&self.0).apply()
     }
 
+    /// Leaves all changes to the next process of this daemon.
+    pub(super) fn leave(self) -> Result<(), Failure> {
+        lock(&self.0).leave().map_err(Failure::broken)
+    }
+
     /// Takes back all changes to the system.
     pub(super) fn undo(self) -> Result<(), Failure> {
         lock(&self.0).undo().map_err(Failure::broken)

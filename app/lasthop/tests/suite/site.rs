@@ -338,6 +338,14 @@ fn a_download_that_is_split_goes_on_by_way_of_other_gateways() {
             assert!(page.contains("relays"), "{page}");
             let at_home = String::from_utf8(site.run(east, &["status"]).unwrap().stdout).unwrap();
             assert!(at_home.contains("at north"), "{at_home}");
+            // The home is upgraded, while another gateway relays and while it serves itself, and so is the other one.
+            for (to, gateway) in [(north, 0), (east, 0), (north, 2)] {
+                hosts.move_to(to);
+                let name = GATEWAYS[gateway];
+                site.succeed(name, &mut daemons[gateway]).unwrap();
+                download.goes_on();
+            }
+            hosts.move_to(north);
             loses_north(&hosts, &mut daemons, download);
         },
     );

@@ -6,14 +6,19 @@ use std::net::{Shutdown, TcpStream};
 use crate::support::download::Download;
 use crate::support::{FIXED_HOST, Hosts, LONG, LOSSY_LINK, able, connect};
 
-/// What carries split connections across the hop.
-const TRANSPORTS: [&str; 3] = ["kernel-tcp", "mtcp", "mtcp-wide"];
+/// How TCP crosses the hop, and whether the gateway translates addresses.
+const WAYS: [(&str, bool); 5] = [
+    ("tcp = \"split\"\nsplit_transport = \"kernel-tcp\"", true),
+    ("tcp = \"split\"\nsplit_transport = \"mtcp\"", false),
+    ("tcp = \"split\"\nsplit_transport = \"mtcp-wide\"", true),
+    ("tcp = \"arq\"", true),
+    ("tcp = \"arq\"", false),
+];
 
-/// The hosts, with TCP split.
-fn splitting(transport: &str, nat: bool) -> Hosts {
+/// The hosts, with these lines for the mobile host in the gateway's configuration.
+fn hosts(lines: &str, nat: bool) -> Hosts {
     let hosts = Hosts::over_air(LOSSY_LINK);
-    let lines = format!("tcp = \"split\"\nsplit_transport = \"{transport}\"");
-    hosts.configure_more("gateway", "public_key", &lines);
+    hosts.configure_more("gateway", "public_key", lines);
     if !nat {
         hosts.without_nat();
     }
@@ -37,16 +42,17 @@ fn exchange(mut asks: TcpStream, mut answers: TcpStream, question: &'static [u8]
 }
 
 #[test]
-fn split_connections_go_on_with_the_next_process() {
+fn connections_go_on_with_the_next_process() {
     if !able() {
         return;
     }
-    for (transport, nat) in TRANSPORTS.into_iter().zip([true, false, true]) {
-        let hosts = splitting(transport, nat);
+    for (lines, nat) in WAYS {
+        let hosts = hosts(lines, nat);
         let [mut gateway, mobile] = hosts.start_both();
+        let is_split = !lines.contains("arq");
         hosts.wait_until("the ends agree", || {
-            hosts.peer("gateway")["hop"]["tcp"]["method"] == "plain"
-                && (transport == "kernel-tcp" || !hosts.peer("mobile")["hop"]["streams"].is_null())
+            (!is_split || hosts.peer("gateway")["hop"]["tcp"]["method"] == "plain")
+                && (!lines.contains("mtcp") || !hosts.peer("mobile")["hop"]["streams"].is_null())
         });
         let idle = connect(&hosts.mobile, &hosts.fixed, FIXED_HOST).unwrap();
         let half = connect(&hosts.mobile, &hosts.fixed, FIXED_HOST).unwrap();
@@ -56,7 +62,7 @@ fn split_connections_go_on_with_the_next_process() {
                 download.take_pause();
                 hosts.succeed(&mut gateway);
                 download.goes_on();
-                println!("{transport}: a pause of {:?}", download.take_pause());
+                println!("{lines}: a pause of {:?}", download.take_pause());
             }
         });
         exchange(idle.0, idle.1, b"a question");
@@ -69,7 +75,7 @@ fn split_connections_go_on_with_the_next_process() {
         asked.read_to_string(&mut late).unwrap();
         assert_eq!(late, "late");
         hosts.wait_until("all have ended", || {
-            hosts.status("gateway")["split"]["open"] == 0
+            !is_split || hosts.status("gateway")["split"]["open"] == 0
         });
         assert!(gateway.terminate().success(), "{}", hosts.logs());
         drop(mobile);
