@@ -1,7 +1,13 @@
 //! A gateway whose process is replaced by another one, and what goes on.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use crate::support::download::Download;
 use crate::support::{FIXED_HOST, Hosts, LONG, LOSSY_LINK, able, connect};
@@ -78,6 +84,75 @@ fn connections_go_on_with_the_next_process() {
             !is_split || hosts.status("gateway")["split"]["open"] == 0
         });
         assert!(gateway.terminate().success(), "{}", hosts.logs());
+        drop(mobile);
+    }
+}
+
+/// A supervisor of the gateway, which keeps descriptors as systemd does.
+struct Supervisor {
+    socket: UnixDatagram,
+    path: PathBuf,
+}
+
+impl Supervisor {
+    fn new(folder: &Path) -> Self {
+        let path = folder.join("notify");
+        let socket = UnixDatagram::bind(&path).unwrap();
+        socket.set_read_timeout(Some(LONG)).unwrap();
+        Self { socket, path }
+    }
+
+    /// Waits for the descriptor that the gateway stores.
+    fn stored(&self) -> OwnedFd {
+        loop {
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut control = RecvAncillaryBuffer::new(&mut space);
+            let mut bytes = [0; 256];
+            let mut pieces = [IoSliceMut::new(&mut bytes)];
+            let flags = RecvFlags::CMSG_CLOEXEC;
+            recvmsg(&self.socket, &mut pieces, &mut control, flags).unwrap();
+            let stored = control.drain().find_map(|message| match message {
+                RecvAncillaryMessage::ScmRights(mut files) => files.next(),
+                _ => None,
+            });
+            if let Some(stored) = stored {
+                assert!(bytes.starts_with(b"FDSTORE=1\nFDNAME=lasthop-connections"));
+                return stored;
+            }
+        }
+    }
+}
+
+/// As `systemctl restart` does, and the upgrade of a package.
+#[test]
+fn split_connections_go_on_after_a_restart_by_a_supervisor() {
+    if !able() {
+        return;
+    }
+    for (lines, nat) in [WAYS[0], WAYS[2]] {
+        let hosts = hosts(lines, nat);
+        let supervisor = Supervisor::new(hosts.folder.path());
+        let notify = supervisor.path.to_str().unwrap();
+        let mut gateway = hosts.start_with("gateway", &[("NOTIFY_SOCKET", notify)]);
+        let mobile = hosts.start("mobile");
+        hosts.wait_until_connected();
+        hosts.wait_until("the ends agree", || {
+            hosts.peer("gateway")["hop"]["tcp"]["method"] == "plain"
+                && (!lines.contains("mtcp") || !hosts.peer("mobile")["hop"]["streams"].is_null())
+        });
+        Download::during(&hosts, |download| {
+            for _ in 0..2 {
+                assert!(gateway.0.end().unwrap().success(), "{}", hosts.logs());
+                gateway = hosts.start_with_stored(&supervisor.path, supervisor.stored());
+                download.goes_on();
+            }
+        });
+        // It ends for good, and so do its connections, which are reset.
+        let (_asks, mut answers) = connect(&hosts.mobile, &hosts.fixed, FIXED_HOST).unwrap();
+        assert!(gateway.terminate().success(), "{}", hosts.logs());
+        drop(supervisor.stored());
+        let end = answers.read(&mut [0]).unwrap_err();
+        assert_eq!(end.kind(), ErrorKind::ConnectionReset);
         drop(mobile);
     }
 }

@@ -11,6 +11,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -217,6 +218,24 @@ impl Hosts {
         self.wait_until("the next process answers", || {
             !self.status("gateway").is_null()
         });
+    }
+
+    /// Starts the gateway as a supervisor does that has kept `stored` for it.
+    pub(crate) fn start_with_stored(&self, notify: &Path, stored: OwnedFd) -> Daemon {
+        let mut command = Command::new("sh");
+        let script =
+            format!("exec 3<&0; LISTEN_PID=$$ exec {PROGRAM} gateway --config gateway.toml");
+        command
+            .args(["-c", &script])
+            .current_dir(self.folder.path());
+        command.env("NOTIFY_SOCKET", notify);
+        command
+            .env("LISTEN_FDS", "1")
+            .env("LISTEN_FDNAMES", "lasthop-connections");
+        command.stdin(stored);
+        let folder = self.folder.path();
+        let started = Process::with_streams(command, "gateway", folder, Some(&self.gateway));
+        Daemon(started.unwrap())
     }
 
     fn start_as(&self, part: &str, options: &[&str], environment: &[(&str, &str)]) -> Daemon {
