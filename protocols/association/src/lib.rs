@@ -16,6 +16,7 @@ mod revival;
 mod sending;
 mod status;
 mod streams;
+mod suspension;
 mod tcp;
 mod vocabulary;
 mod withdraw;
@@ -37,7 +38,8 @@ pub use recent::RecentCounters;
 use redirector::Chunks;
 pub use status::Status;
 use streams::Streams;
-pub use streams::{StreamConfig, StreamStatus, SuspendedStreams};
+pub use streams::{StreamConfig, StreamStatus};
+pub use suspension::SuspendedStreams;
 use tcp::TcpLane;
 pub use tcp::{TcpConfig, TcpMethod, TcpStatus};
 use units::{BitRate, Bytes, Duration, Instant, Probability};
@@ -189,20 +191,6 @@ impl Association {
     pub fn inherit(&mut self, former: &mut Self) {
         self.flows = std::mem::replace(&mut former.flows, KnownFlows::new(None));
         self.tcp.inherit(&mut former.tcp);
-    }
-
-    /// Takes its streams out, so that another association with the same other end goes on with them.
-    pub fn suspend_streams(&mut self, now: Instant) -> Option<SuspendedStreams> {
-        self.streams.as_mut().map(|streams| streams.suspend(now))
-    }
-
-    /// Goes on with streams of a former association; those for which there is no room are reset.
-    pub fn resume_streams(&mut self, now: Instant, suspended: SuspendedStreams) {
-        if let Some(streams) = &mut self.streams {
-            streams.resume(now, suspended);
-            self.pump(now);
-            self.note_moment(now);
-        }
     }
 
     /// Returns the bytes of memory held for the other end, and their limit, with that of snoop and of streams.

@@ -12,7 +12,7 @@ use units::{Duration, Instant};
 use wire::packet::{HEADROOM, PacketBuffer};
 
 use crate::sending::{self, Sending};
-use crate::{Profile, Reason, StreamId, StreamNews, StreamRequest};
+use crate::{Profile, StreamId, StreamNews, StreamRequest};
 
 /// Configuration of the streams of one association.
 #[derive(Debug, Clone)]
@@ -74,27 +74,15 @@ pub struct StreamStatus {
     pub counters: mtcp::Counters,
 }
 
-/// Streams that were taken out of an association, so that another one with the same other end goes on with them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SuspendedStreams {
-    /// Profile of the streams.
-    pub profile: Profile,
-    /// Their states.
-    pub streams: Vec<(StreamId, mtcp::ConnectionState<Chunks>)>,
-    /// Streams that were not established, and cannot go on.
-    pub lost: Vec<StreamId>,
-}
-
 /// All connections with one other end.
 #[derive(Debug)]
 pub(crate) struct Streams {
-    profile: Profile,
-    endpoint: Endpoint<Chunks>,
-    sending: Sending,
+    pub(crate) profile: Profile,
+    pub(crate) endpoint: Endpoint<Chunks>,
+    pub(crate) sending: Sending,
     /// Limit on their memory.
     most: units::Bytes,
-    outputs: VecDeque<Output>,
+    pub(crate) outputs: VecDeque<Output>,
     /// Length of the longest packet, and round-trip time, that were last reported to the endpoint.
     longest: u16,
     expected: Duration,
@@ -204,36 +192,6 @@ impl Streams {
             self.expected = round_trip;
             let input = mtcp::Input::RoundTrip(round_trip);
             self.endpoint.handle_input(now, input);
-        }
-    }
-
-    /// Takes all streams out that are established; those that are not are lost.
-    pub(crate) fn suspend(&mut self, now: Instant) -> SuspendedStreams {
-        let ids: Vec<_> = self.endpoint.ids().collect();
-        let mut suspended = SuspendedStreams {
-            profile: self.profile,
-            streams: Vec::new(),
-            lost: Vec::new(),
-        };
-        for id in ids {
-            self.sending.forget(id);
-            match self.endpoint.suspend(now, id) {
-                Some(state) => suspended.streams.push((id, state)),
-                None => suspended.lost.push(id),
-            }
-        }
-        suspended
-    }
-
-    /// Goes on with streams; those for which there is no room are reset.
-    pub(crate) fn resume(&mut self, now: Instant, suspended: SuspendedStreams) {
-        // The lane says how much it takes.
-        self.endpoint.handle_input(now, mtcp::Input::Room(0));
-        for (id, state) in suspended.streams {
-            if self.endpoint.resume(now, id, state).is_err() {
-                let news = StreamNews::Reset(id, Reason::Busy);
-                self.outputs.push_back(Output::News(news));
-            }
         }
     }
 

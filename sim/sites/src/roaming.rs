@@ -83,8 +83,6 @@ pub struct Roaming {
     /// True if a connection is reset by a packet that leaves elsewhere than it began, which is an error otherwise.
     pub may_reset: bool,
     sockets: Option<Sockets>,
-    /// What a gateway has handed over to its next process.
-    handover: Option<Box<Handover>>,
     /// For each gateway, true while packets of the mobile host leave there, as it stands in.
     pub exits: [bool; NAMES.len()],
     /// The ways between the hosts.
@@ -109,7 +107,6 @@ impl Roaming {
             connection: None,
             may_reset: false,
             sockets: None,
-            handover: None,
             exits: [false; NAMES.len()],
             network: Network {
                 setting,
@@ -157,19 +154,22 @@ impl Roaming {
         self.network.setting.seed += 1;
         let told = self.told_to(which);
         self.hosts[which] = host(which, &self.network.setting, first);
-        if let (Some(handover), Some(sockets)) = (self.handover.take(), &mut self.sockets) {
-            sockets.succeed(&handover);
-            self.input(which, Input::TakeOver(handover));
-        }
         self.input(which, Input::Told(told));
         self.input(which, Input::Wall(wall));
     }
 
     /// Has another process take the place of the home's, and go on with its split connections.
-    pub fn succeed_home(&mut self, wall: u64) {
+    pub fn succeed_home(&mut self) {
         self.input(HOME, Input::HandOver);
+    }
+
+    fn begin_next_process(&mut self, handover: Box<Handover>) {
         self.input(HOME, Input::Leave);
-        self.restart(HOME, wall, None);
+        if let Some(sockets) = &mut self.sockets {
+            sockets.succeed(&handover);
+        }
+        self.restart(HOME, WALL + self.now.as_nanos(), None);
+        self.input(HOME, Input::TakeOver(handover));
     }
 
     /// Returns what gateways have told a host.
@@ -240,7 +240,7 @@ impl Roaming {
                         self.hosts[host].handle_input(self.now, Input::ExitsOpen(prefixes));
                     }
                 }
-                Output::HandedOver(handover) => self.handover = Some(handover),
+                Output::HandedOver(handover) => self.begin_next_process(handover),
                 Output::Event(event) => self.events.push((self.now, host, event.kind)),
                 _ => {}
             }

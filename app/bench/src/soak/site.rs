@@ -1,6 +1,6 @@
 //! `cargo xtask soak site`: three gateways hand a mobile host over to each other at random, while daemons, and members
-//! of etcd, which has the list of the home, are killed, stopped for seconds, drained and replaced. One connection of TCP
-//! goes on all the time, and each of its bytes is checked. Needs root.
+//! of etcd, which has the list of the home, are killed, stopped for seconds, drained and replaced. One connection of
+//! TCP goes on all the time, and each of its bytes is checked. Needs root.
 
 mod registry;
 

@@ -94,7 +94,7 @@ fn run_with(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     if config.mobiles().next().is_none() && config.gateways.is_empty() {
         tracing::warn!("no peers are configured, so no mobile host can connect");
     }
-    let succession = succession::former(&source, arguments.take_over)?;
+    let former = succession::former(&source, arguments.take_over)?;
     let plan = bearer::Plan {
         carrier: config.hop.carrier(&source)?,
         hop: &config.hop,
@@ -106,7 +106,7 @@ fn run_with(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     let mut wiring = Wiring::new(&config);
     wiring.offer.log(&config.dns);
     let split = wiring.split(&config);
-    let former = config.former_keys(unix_seconds()).into_iter();
+    let former_keys = config.former_keys(unix_seconds()).into_iter();
     let revoke = |(key, reason)| Input::Revoke(key, reason);
     let keys_of_host = Input::Keys(Box::new(keys.clone()));
     let mut daemon = Daemon {
@@ -134,16 +134,15 @@ fn run_with(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
         mobile: MobilePlan::default(),
         first: [keys_of_host]
             .into_iter()
-            .chain(former.map(revoke))
+            .chain(former_keys.map(revoke))
             .collect(),
         user: config.user.clone(),
         reload: Present::gateway(config, source, &keys)?,
-        succession,
     };
     let (memory, peers) = daemon.reload.of_gateway().unzip();
     daemon.host.memory = memory;
     daemon.host.peers = peers.unwrap_or_default();
-    daemon.run(|undo, link| wiring.set_up(undo, link))
+    daemon.run(former, |undo, link| wiring.set_up(undo, link))
 }
 
 /// Checks all that can be checked of a configuration without a change to the system; returns the number of mobile

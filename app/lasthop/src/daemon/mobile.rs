@@ -117,7 +117,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             names: Some(names),
             lookout: Some(Lookout::new(places(&endpoints, kinds, &inside), inside)),
         },
-        succession: None,
         reload: Present::mobile(source),
         split: splits.then(|| wiring.split(config.split)),
         // The signals contain only what any user can observe by sending packets.
@@ -125,7 +124,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         first: next_key,
         user: config.user,
     };
-    daemon.run(|undo, link| wiring.set_up(undo, link))
+    daemon.run(None, |undo, link| wiring.set_up(undo, link))
 }
 
 /// Returns what the mobile host does by itself.

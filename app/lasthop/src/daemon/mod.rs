@@ -80,8 +80,6 @@ struct Daemon {
     user: Option<String>,
     /// The configuration, which is read again on demand.
     reload: reload::Present,
-    /// The split connections of a former process.
-    succession: Option<Parcel>,
 }
 
 /// What only a mobile host does.
@@ -117,10 +115,11 @@ fn prepare(is_detached: bool) -> Result<(), Failure> {
 }
 
 impl Daemon {
-    /// Runs until a signal. `network` makes the changes to the system that this end needs besides its device; its
-    /// second argument is the name of the device.
+    /// Runs until a signal, and goes on with the split connections of a former process. `network` makes the changes to
+    /// the system that this end needs besides its device; its second argument is the name of the device.
     fn run(
         self,
+        former: Option<Parcel>,
         network: impl FnOnce(&mut UndoLog, &str) -> Result<(), UndoError>,
     ) -> Result<(), Failure> {
         let (role, peers) = (self.host.role, names_of(&self.host.peers));
@@ -170,7 +169,7 @@ impl Daemon {
         detach_log()?;
         let start = |opened: split::Opened| opened.start(keeper.divert());
         let mut sockets = splitting.map(start).transpose()?;
-        first.extend(succession::begin(self.succession, sockets.as_mut()));
+        first.extend(succession::begin(former, sockets.as_mut()));
         let ports = Ports {
             signals: Some(signals),
             control: Some(control),

@@ -7,6 +7,7 @@ use edges::tun::PacketDevice;
 use hosts::Input;
 
 use super::EventLoop;
+use crate::control::Control;
 use crate::host::DrivenHost;
 use crate::sockets::Sockets;
 use crate::succession::{STORED_AS, Successor};
@@ -20,7 +21,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             .ports
             .control
             .as_ref()
-            .is_some_and(|control| control.has_successor());
+            .is_some_and(Control::has_successor);
         if !(supervisor || successor) || self.host.is_mobile() || self.work.sockets.is_none() {
             return;
         }

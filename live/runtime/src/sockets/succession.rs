@@ -59,7 +59,7 @@ impl Sockets {
         for (state, descriptor) in sockets {
             let socket = TransparentStream::resume(descriptor)?;
             let id = state.id;
-            self.insert(id, Connection::resumed(socket, state));
+            self.insert(id, Connection::resumed(socket, &state));
             // What is pending is written first, and then there is room.
             self.change(id, |_| ());
         }
@@ -76,7 +76,7 @@ impl Sockets {
 
 impl Connection {
     /// Returns a connection of a former process.
-    fn resumed(socket: TransparentStream, state: SocketState) -> Self {
+    fn resumed(socket: TransparentStream, state: &SocketState) -> Self {
         let mut connection = Self::accepted(socket);
         connection.write(&state.pending);
         connection.is_finishing = state.is_finishing;

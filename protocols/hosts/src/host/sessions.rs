@@ -192,7 +192,7 @@ impl Host {
                 .is_refused(profile)
                 .then_some(EventKind::StreamsRefused),
         };
-        self.renew_streams(now, index, agreed, (epoch, features));
+        self.renew_streams(now, index, agreed, epoch, features);
         self.go_on_anew(now, index, former);
         refused
     }

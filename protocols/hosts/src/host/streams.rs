@@ -23,7 +23,8 @@ impl Host {
         now: Instant,
         index: usize,
         profile: Option<Profile>,
-        (epoch, features): (u64, u64),
+        epoch: u64,
+        features: u64,
     ) {
         let streams = &mut self.peers[index].streams;
         if !streams.go_on(profile, features) {

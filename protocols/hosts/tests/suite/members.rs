@@ -1,9 +1,9 @@
 //! Peers that come, change and go while others transfer.
 
 use hosts::{
-    AdmitError, Config, Decline, Event, EventKind, Host, Input, Output, Peer, Role, Scope, TcpTerms,
+    AdmitError, Config, Decline, Event, EventKind, Host, Input, Output, Peer, Registration, Role,
+    Scope, TcpMethod, TcpTerms,
 };
-use hosts::{Registration, TcpMethod};
 use machine::{Machine, conformance};
 use session::PublicKey;
 use simulator::testing::{Clock, Next};
@@ -22,12 +22,11 @@ const LOST: u64 = 13;
 const FEED: usize = 4;
 
 fn at(second: u64) -> Instant {
-    Instant::from_millis(second * 1_000)
+    Instant::ZERO + Duration::from_secs(second)
 }
 
 fn place(index: usize) -> HopAddress {
-    let text = format!("10.0.0.{}:5000", index + 1);
-    text.parse().expect("an address")
+    HopAddress::Udp(([10, 0, 0, index as u8 + 1], 5000).into())
 }
 
 pub(crate) fn mobile(index: usize) -> Peer {

@@ -12,8 +12,8 @@ use crate::state::{ConnectionState, ResumeError};
 use crate::{Config, ConnectionId};
 
 impl<C: Content + Clone> Connection<C> {
-    /// Returns true if it can be suspended: it has not ended, and is established, or at least this end has agreed to it.
-    /// In the latter case the peer may not know of the agreement; its reset answers a poll, which needs timers.
+    /// Returns true if it can be suspended: it has not ended, and is established, or at least this end has agreed to
+    /// it. In the latter case the peer may not know of the agreement; its reset answers a poll, which needs timers.
     pub(crate) fn is_whole(&self) -> bool {
         let is_agreed = match self.phase {
             Phase::Open => true,

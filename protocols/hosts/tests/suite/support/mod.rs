@@ -20,7 +20,7 @@ use std::sync::LazyLock;
 pub(crate) use build::{datagram, private_key};
 use channel::{Channel, Direction, Link};
 use hosts::{
-    Config, EventKind, Handover, Host, Input, Output, Peer, PeerStatus, Profile, Role, SplitTerms,
+    Config, EventKind, Host, Input, Output, Peer, PeerStatus, Profile, Role, SplitTerms,
     StreamLimits, TcpMethod, TcpTerms,
 };
 use machine::Machine;
@@ -106,8 +106,6 @@ pub(crate) struct Pair {
     pub(crate) wakes: [u64; 2],
     /// When each datagram to the mobile host was sent and came, while that is noted.
     pub(crate) crossings: Option<Vec<(Instant, Instant)>>,
-    /// What the gateway has handed over to the next process.
-    handover: Option<Box<Handover>>,
 }
 
 /// Setting of a pair.
@@ -264,7 +262,6 @@ impl Pair {
             place: place::Place::default(),
             wakes: [0; 2],
             crossings: None,
-            handover: None,
         };
         for host in [MOBILE, GATEWAY] {
             pair.input(host, Input::Wall(WALL));
@@ -431,7 +428,7 @@ impl Pair {
             Output::Packet(packet) => self.released(host, &packet),
             Output::System(request) => self.systems[host].carry_out(request),
             Output::Seek { peer } => self.sought.push((self.now, peer)),
-            Output::HandedOver(handover) => self.handover = Some(handover),
+            Output::HandedOver(handover) => self.begin_next_process(&handover),
             Output::Told => {}
             Output::Claim { .. } | Output::Exits { .. } => {
                 panic!("no host of these tests does so")

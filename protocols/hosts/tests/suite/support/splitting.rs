@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hosts::Input;
+use hosts::{Handover, Input};
 use units::Duration;
 
 use super::{GATEWAY, MOBILE, Pair};
@@ -12,14 +12,17 @@ impl Pair {
     pub(crate) fn succeed(&mut self, pause: Duration) {
         self.hand_in_events();
         self.input(GATEWAY, Input::HandOver);
-        let handover = self.handover.take().expect("it hands over");
+        self.blackout = self.now..self.now + pause;
+    }
+
+    /// Begins the next process of the gateway, which gets this as text.
+    pub(super) fn begin_next_process(&mut self, handover: &Handover) {
         self.input(GATEWAY, Input::Leave);
         let kept: BTreeSet<_> = handover.sockets().collect();
         self.systems[GATEWAY].succeed(&kept);
         self.setting.lives[GATEWAY] += 1;
         self.hosts[GATEWAY] = self.first_life(GATEWAY);
-        self.blackout = self.now..self.now + pause;
-        let text = serde_json::to_string(&handover).expect("text");
+        let text = serde_json::to_string(handover).expect("text");
         let handover = serde_json::from_str(&text).expect("what it was");
         self.input(GATEWAY, Input::TakeOver(Box::new(handover)));
         let wall = self.wall();
