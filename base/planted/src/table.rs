@@ -61,6 +61,8 @@ bugs! {
     LogIsAwaited: "R11", "lasthop::log::queue";
     /// A change of the system is noted in memory and not in the file that survives a crash.
     UndoIsInMemoryOnly: "R12", "edges::undo";
+    /// What is requested of streams while they wait for the next process of a gateway is dropped.
+    RequestsAreDropped: "R13", "hosts::what_happens_meanwhile";
     /// The first authenticator of an initiation is not checked, so strangers get answers.
     Mac1IsNotRead: "S1", "world";
     /// Each initiation of a flood is computed, whatever the budget.

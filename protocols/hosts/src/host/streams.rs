@@ -246,7 +246,9 @@ impl Host {
                 split::Output::Stream { peer, .. } if self.peers.get(peer).is_none() => {}
                 split::Output::Stream { peer, request } => {
                     if let Some(suspended) = &mut self.peers[peer].streams.suspended {
-                        suspended.requests.push(request);
+                        if !planted::is(Bug::RequestsAreDropped) {
+                            suspended.requests.push(request);
+                        }
                         continue;
                     }
                     let input = association::Input::Streams(request);
