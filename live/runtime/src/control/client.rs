@@ -127,8 +127,8 @@ pub fn ask_comparison(path: &Path) -> io::Result<Result<(), String>> {
 }
 
 /// Tells the mobile host with the control socket at `path` that its hop, or its hop to the gateway of its site with
-/// this name, is about to change or to end, in this time, at most [`ANNOUNCED_MOST`]; returns the daemon's error, if it
-/// has one.
+/// this name, is about to change or to end, in this time, at most [`ANNOUNCED_MOST`](super::ANNOUNCED_MOST); returns
+/// the daemon's error, if it has one.
 ///
 /// # Errors
 /// Those of [`ask_status`].

@@ -16,13 +16,14 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Hands the split connections over, if there are any and somebody takes them: a successor that has asked, which
     /// waits for the end of this process, or the supervisor.
     pub(super) fn hand_over(&mut self) {
-        let supervisor = self.ports.supervisor.is_some();
-        let successor = self
-            .ports
-            .control
-            .as_ref()
-            .is_some_and(Control::has_successor);
-        if !(supervisor || successor) || self.host.is_mobile() || self.work.sockets.is_none() {
+        if self.host.is_mobile() {
+            // Its successor begins as after any end.
+            return drop(self.take_successor());
+        }
+        let control = self.ports.control.as_ref();
+        let is_wanted =
+            control.is_some_and(Control::has_successor) || self.ports.supervisor.is_some();
+        if !is_wanted || self.work.sockets.is_none() {
             return;
         }
         self.work.sockets.iter_mut().for_each(Sockets::flush_all);

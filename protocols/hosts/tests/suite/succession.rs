@@ -1,6 +1,7 @@
 //! Another process takes the place of a gateway, and its split connections go on.
 
-use hosts::Profile;
+use hosts::{Input, Output, Profile};
+use machine::Machine;
 use sockets::State;
 use units::Duration;
 
@@ -133,4 +134,42 @@ fn what_happens_meanwhile_is_not_lost() {
         load.pair.run_for(Duration::from_secs(150));
         assert_eq!(load.sockets(), 0, "{profile:?}, {lean}");
     }
+}
+
+/// Returns the names of all fields in a text of JSON, in their order.
+fn fields(text: &str) -> Vec<&str> {
+    let parts: Vec<_> = text.split('"').collect();
+    let mut names = Vec::new();
+    for pair in parts.windows(2) {
+        if pair[1].starts_with(':') && !names.contains(&pair[0]) {
+            names.push(pair[0]);
+        }
+    }
+    names
+}
+
+/// All fields of the state that a process hands over.
+const FIELDS: &str = "mobiles key tag streams profile arrived own peer addresses V4 destination source packet lean \
+                      finished_first sending first acknowledged flight content fin cycle resent due unsent ending \
+                      edge window shift round_trip receiving next sent buffer cause unread held lost requests \
+                      connections id ends asker stream halves is_stream binding to_mobile sink_finished to_fixed";
+
+/// The next process may be of another version. Whoever changes this list takes the next number for `FORMAT` in
+/// `live/runtime/src/succession.rs`.
+#[test]
+fn the_state_has_the_fields_of_its_format() {
+    let mut load = Load::new("l3-p5", Profile::Wide);
+    let ends = load.open("10.9.0.2:5000");
+    load.connect(MOBILE, &ends);
+    load.write(GATEWAY, &ends, 100_000_000);
+    load.pair.run_for(Duration::from_secs(1));
+    let (gateway, now) = (&mut load.pair.hosts[GATEWAY], load.pair.now);
+    gateway.handle_input(now, Input::HandOver);
+    let mut outputs = std::iter::from_fn(|| gateway.poll_output());
+    let handover = outputs.find_map(|output| match output {
+        Output::HandedOver(handover) => Some(handover),
+        _ => None,
+    });
+    let text = serde_json::to_string(&handover).expect("text");
+    assert_eq!(fields(&text).join(" "), FIELDS);
 }
