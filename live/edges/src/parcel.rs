@@ -52,11 +52,19 @@ struct Header {
     state_bytes: u64,
 }
 
-/// State and sockets of a process, in one descriptor.
+/// Space for the state of a parcel. A process that is confined makes no files in memory, so it needs one from before.
 #[derive(Debug)]
-pub struct Parcel(OwnedFd);
+pub struct Space(File);
 
-impl Parcel {
+impl Space {
+    /// Returns an empty space.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self(create_memory()?.into()))
+    }
+
     /// Packs a state of at most 2 GiB and any number of files, whose order is kept. This process closes its copies of
     /// the files, even if it fails.
     ///
@@ -65,7 +73,7 @@ impl Parcel {
     /// open, and the caller has neither `CAP_SYS_RESOURCE` nor `CAP_SYS_ADMIN`.
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) means that the files take more room than the system gives to a socket
     /// (`net.core.wmem_max`).
-    pub fn pack(state: &[u8], files: Vec<OwnedFd>) -> io::Result<Self> {
+    pub fn pack(mut self, state: &[u8], files: Vec<OwnedFd>) -> io::Result<Parcel> {
         let count = u32::try_from(files.len());
         let (true, Ok(count)) = (state.len() <= LARGEST_STATE, count) else {
             let reason = "it is too large for a parcel";
@@ -74,8 +82,7 @@ impl Parcel {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let (sender, parcel) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
         make_room(&sender, 1 + files.len().div_ceil(FILES_PER_MESSAGE))?;
-        let mut memory = File::from(create_memory()?);
-        memory.write_all(state)?;
+        self.0.write_all(state)?;
         let header = Header {
             magic: MAGIC,
             format: FORMAT,
@@ -83,7 +90,7 @@ impl Parcel {
             state_bytes: state.len() as u64,
         };
         // With the sending end inside, the pair stays open. A supervisor drops a descriptor whose other end is closed.
-        let first = [memory.as_fd(), sender.as_fd()];
+        let first = [self.0.as_fd(), sender.as_fd()];
         pass(&sender, header.as_bytes(), &first)?;
         let mut files = files.into_iter();
         while files.len() > 0 {
@@ -91,7 +98,21 @@ impl Parcel {
             let borrowed: Vec<BorrowedFd<'_>> = group.iter().map(AsFd::as_fd).collect();
             pass(&sender, &[0], &borrowed)?;
         }
-        Ok(Self(parcel))
+        Ok(Parcel(parcel))
+    }
+}
+
+/// State and sockets of a process, in one descriptor.
+#[derive(Debug)]
+pub struct Parcel(OwnedFd);
+
+impl Parcel {
+    /// Packs a state and files, as [`Space::pack`] does, in a space that is made now.
+    ///
+    /// # Errors
+    /// Those of [`Space::new`] and [`Space::pack`].
+    pub fn pack(state: &[u8], files: Vec<OwnedFd>) -> io::Result<Self> {
+        Space::new()?.pack(state, files)
     }
 
     /// Unpacks the state and the files. The other copies of this parcel are empty from now on.

@@ -137,8 +137,7 @@ fn calls() -> seccompiler::Result<Rules> {
     Ok(rules)
 }
 
-/// System calls of the loop, its threads, the memory allocator, name resolution, and the end of the process, which may
-/// leave a parcel to its successor.
+/// System calls of the loop, its threads, the memory allocator, name resolution, and the end of the process.
 const CALLS: &[i64] = &[
     libc::SYS_accept,
     libc::SYS_accept4,
@@ -178,7 +177,6 @@ const CALLS: &[i64] = &[
     libc::SYS_lseek,
     libc::SYS_madvise,
     libc::SYS_membarrier,
-    libc::SYS_memfd_create,
     libc::SYS_mremap,
     libc::SYS_munmap,
     libc::SYS_nanosleep,
@@ -239,7 +237,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::parcel::Parcel;
+    use crate::parcel::{Parcel, Space};
 
     /// Runs `test` in a thread of its own, which alone is confined.
     fn confined(confine: impl FnOnce() + Send + 'static, test: impl FnOnce() + Send + 'static) {
@@ -287,14 +285,15 @@ mod tests {
     #[test]
     fn calls_are_refused_but_those_of_the_loop() {
         let confine = || assert!(confine_calls().unwrap());
-        confined(confine, || {
-            // What it needs works: threads, memory, time, sockets.
+        let space = Space::new().unwrap();
+        confined(confine, move || {
+            // What it needs works: threads, memory, time, sockets, and at the end a parcel.
             let sum = thread::spawn(|| vec![1_u8; 1 << 20].len()).join().unwrap();
             assert_eq!(sum, 1 << 20);
             drop(UdpSocket::bind("127.0.0.1:0").unwrap());
             drop(UnixDatagram::unbound().unwrap());
             let null = fs::File::open("/dev/null").unwrap();
-            let parcel = Parcel::pack(b"state", vec![null.into()]).unwrap();
+            let parcel = space.pack(b"state", vec![null.into()]).unwrap();
             let (ours, theirs) = UnixStream::pair().unwrap();
             parcel.send(&ours).unwrap();
             let parcel = Parcel::receive(&theirs).unwrap().unwrap();

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use edges::parcel::Parcel;
+use edges::parcel::{Parcel, Space};
 use hosts::Handover;
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::{PidfdFlags, pidfd_open};
@@ -77,14 +77,14 @@ impl Succession {
     /// Packs it.
     ///
     /// # Errors
-    /// Those of [`Parcel::pack`]. All connections are reset then.
-    pub(crate) fn pack(self) -> io::Result<Parcel> {
+    /// Those of [`Space::pack`]. All connections are reset then.
+    pub(crate) fn pack(self, space: Space) -> io::Result<Parcel> {
         let state = State {
             connections: self.connections,
             sockets: self.sockets,
         };
         let bytes = postcard::to_extend(&state, FORMAT.to_le_bytes().to_vec());
-        Parcel::pack(&bytes.map_err(io::Error::other)?, self.descriptors)
+        space.pack(&bytes.map_err(io::Error::other)?, self.descriptors)
     }
 
     /// Unpacks what another process has packed.

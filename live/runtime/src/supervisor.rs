@@ -13,8 +13,6 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use edges::parcel::{Parcel, pass};
 use units::{Duration, Instant};
 
-use crate::succession::STORED_AS;
-
 /// The supervisor, and the time of the next sign of life.
 #[derive(Debug)]
 pub struct Supervisor {
@@ -63,8 +61,6 @@ impl Supervisor {
     /// Reports that this process serves from now on.
     pub(crate) fn begin(&self) {
         self.say("READY=1");
-        // What it had kept for this process is here, and of no use any more.
-        self.forget(STORED_AS);
     }
 
     /// Reports that this process is about to end.

@@ -5,6 +5,7 @@ use std::io;
 use edges::connections::ConnectionTables;
 use edges::diversion::{Destinations, Diversion};
 use edges::netlink::{IpVersion, Route, RouteKind, Rule};
+use edges::parcel::Space;
 use edges::process::allow_open_files;
 use edges::transparent::TransparentListener;
 use edges::undo::{UndoError, UndoLog};
@@ -108,6 +109,8 @@ pub(super) struct Opened {
     diversion: Diversion,
     /// At the mobile host: its open connections across the hop from before this process.
     former: Option<Former>,
+    /// At the gateway: space for what the next process gets. Without privileges none can be made.
+    space: Option<Space>,
 }
 
 impl Opened {
@@ -138,11 +141,13 @@ impl Opened {
             tracing::warn!("cannot read this host's TCP connections; those of a former run may wait for ever: {error}");
             None
         });
+        let space = (!diversion.is_own).then(Space::new).transpose();
         Ok(Self {
             plan,
             listener,
             diversion,
             former,
+            space: space.map_err(Failure::setting)?,
         })
     }
 
@@ -210,6 +215,7 @@ impl Opened {
             former: self.former,
             destinations: self.plan.destinations,
             memory: config.memory(),
+            space: self.space,
         };
         Sockets::new(options, self.listener).map_err(Failure::setting)
     }

@@ -34,11 +34,11 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             .sockets
             .as_mut()
             .and_then(Sockets::take_succession);
-        let Some(succession) = succession else {
+        let Some((succession, space)) = succession else {
             return;
         };
         let count = succession.count();
-        match succession.pack() {
+        match succession.pack(space) {
             Ok(parcel) => {
                 tracing::info!("{count} sockets of split connections are handed over");
                 self.leave_to(parcel);
@@ -54,7 +54,11 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     fn leave_to(&mut self, parcel: Parcel) {
         match (&mut self.ports.control, &self.ports.supervisor) {
             (Some(control), _) if control.has_successor() => control.leave(parcel),
-            (_, Some(supervisor)) => drop(supervisor.store(&parcel, STORED_AS)),
+            (_, Some(supervisor)) => {
+                // What it had kept for this process has no content any more.
+                supervisor.forget(STORED_AS);
+                supervisor.store(&parcel, STORED_AS);
+            }
             _ => {}
         }
     }

@@ -12,6 +12,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use edges::diversion::Destinations;
+use edges::parcel::Space;
 use edges::transparent::{Asks, TransparentListener, TransparentStream, is_local};
 use edges::wait::{Interest, Ready, WOKEN, Waiter};
 use redirector::{Chunks, Content};
@@ -57,6 +58,8 @@ pub struct Options {
     pub destinations: Option<Destinations>,
     /// Largest size of the splitter's buffers.
     pub memory: Bytes,
+    /// At a gateway: space for what the next process gets at the end.
+    pub space: Option<Space>,
 }
 
 /// The sockets of all split connections, and the listener that accepts those that were let in.

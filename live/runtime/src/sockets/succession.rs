@@ -2,6 +2,7 @@
 
 use std::io;
 
+use edges::parcel::Space;
 use edges::transparent::TransparentStream;
 use hosts::{Handover, Input};
 use redirector::Chunks;
@@ -45,9 +46,9 @@ impl Sockets {
         self.succession = Some(succession);
     }
 
-    /// Returns what was taken out for the next process.
-    pub(crate) fn take_succession(&mut self) -> Option<Succession> {
-        self.succession.take()
+    /// Returns what was taken out for the next process, and space for its state.
+    pub(crate) fn take_succession(&mut self) -> Option<(Succession, Space)> {
+        self.succession.take().zip(self.options.space.take())
     }
 
     /// Goes on with the connections of a former process; returns the input with which its host does.
