@@ -187,14 +187,14 @@ impl World {
             let fresh = association(index, self.setting, self.lives);
             let end = &mut self.hosts[index];
             let mut former = std::mem::replace(&mut end.association, fresh);
-            let suspended = former.suspend_streams(now).expect("it has streams");
+            let (suspended, lost) = former.suspend_streams(now).expect("it has streams");
             let waits = Input::StreamsSuspended {
                 peer: 0,
                 until: None,
             };
             end.splitter.handle_input(now, waits);
-            for id in &suspended.lost {
-                let news = StreamNews::Reset(*id, Reason::TimedOut);
+            for id in lost {
+                let news = StreamNews::Reset(id, Reason::TimedOut);
                 let input = Input::Stream { peer: 0, news };
                 end.splitter.handle_input(now, input);
             }

@@ -13,11 +13,11 @@ use edges::wait::{Interest, Waiter};
 mod client;
 mod query;
 
+pub(crate) use client::{STOP_PATIENCE, ask, await_end, process_of};
 pub use client::{
     announce_handoff, ask_comparison, ask_drain, ask_move, ask_reload, ask_status, ask_status_page,
     ask_status_text, ask_stop, ask_summary, process_at,
 };
-pub(crate) use client::{ask, await_end};
 pub use query::ANNOUNCED_MOST;
 pub(crate) use query::{HAND_OVER, Query};
 use query::{RELOAD, STOP};

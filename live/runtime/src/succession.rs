@@ -6,16 +6,13 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
 
 use edges::parcel::{Parcel, Space};
 use hosts::Handover;
-use rustix::net::sockopt::socket_peercred;
-use rustix::process::{PidfdFlags, pidfd_open};
 use serde::{Deserialize, Serialize};
 use split::SocketId;
 
-use crate::control::{HAND_OVER, await_end};
+use crate::control::{HAND_OVER, STOP_PATIENCE, await_end, process_of};
 use crate::sockets::SocketState;
 
 /// Name of the parcel at the supervisor.
@@ -23,8 +20,6 @@ pub const STORED_AS: &str = "lasthop-connections";
 /// Number of the present format of the state, in its first four bytes. What the state contains, in whatever crate,
 /// belongs to the format: who changes it takes the next number.
 const FORMAT: u32 = 1;
-/// Time that the end of a process may take.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The split connections of a process, with their sockets.
 #[derive(Debug)]
@@ -155,9 +150,9 @@ pub fn ask_predecessor(path: &Path) -> io::Result<Option<Parcel>> {
         }
         connected => connected?,
     };
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let process = pidfd_open(socket_peercred(&stream)?.pid, PidfdFlags::empty())?;
+    stream.set_read_timeout(Some(STOP_PATIENCE))?;
+    stream.set_write_timeout(Some(STOP_PATIENCE))?;
+    let process = process_of(&stream)?;
     stream.write_all(format!("{HAND_OVER}\n").as_bytes())?;
     let parcel = Parcel::receive(&stream)?;
     // What it leaves in the system belongs to nobody only then.

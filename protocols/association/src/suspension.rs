@@ -15,14 +15,13 @@ pub struct SuspendedStreams {
     /// Profile of the streams.
     pub profile: Profile,
     /// Their states.
-    pub streams: Vec<(StreamId, mtcp::ConnectionState<Chunks>)>,
-    /// Streams that were not established, and cannot go on.
-    pub lost: Vec<StreamId>,
+    streams: Vec<(StreamId, mtcp::ConnectionState<Chunks>)>,
 }
 
 impl Association {
-    /// Takes its streams out, so that another association with the same other end goes on with them.
-    pub fn suspend_streams(&mut self, now: Instant) -> Option<SuspendedStreams> {
+    /// Takes its streams out, so that another association with the same other end goes on with them. Returns those that
+    /// were not established, too, and cannot go on.
+    pub fn suspend_streams(&mut self, now: Instant) -> Option<(SuspendedStreams, Vec<StreamId>)> {
         self.streams.as_mut().map(|streams| streams.suspend(now))
     }
 
@@ -37,22 +36,19 @@ impl Association {
 }
 
 impl Streams {
-    /// Takes all streams out that are established; those that are not are lost.
-    fn suspend(&mut self, now: Instant) -> SuspendedStreams {
+    /// Takes all streams out that are established; returns those that are not, too.
+    fn suspend(&mut self, now: Instant) -> (SuspendedStreams, Vec<StreamId>) {
         let ids: Vec<_> = self.endpoint.ids().collect();
-        let mut suspended = SuspendedStreams {
-            profile: self.profile,
-            streams: Vec::new(),
-            lost: Vec::new(),
-        };
+        let (mut streams, mut lost) = (Vec::new(), Vec::new());
         for id in ids {
             self.sending.forget(id);
             match self.endpoint.suspend(now, id) {
-                Some(state) => suspended.streams.push((id, state)),
-                None => suspended.lost.push(id),
+                Some(state) => streams.push((id, state)),
+                None => lost.push(id),
             }
         }
-        suspended
+        let profile = self.profile;
+        (SuspendedStreams { profile, streams }, lost)
     }
 
     /// Goes on with streams; those for which there is no room are reset.

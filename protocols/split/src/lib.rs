@@ -42,7 +42,7 @@ pub use examine::{Found, Origin, Request};
 pub use redirector::{BindingId, Side, Stream as SocketId};
 pub use refusal::Refusal;
 pub use splitter::Splitter;
-pub use state::{ConnectionState, HalfState};
+pub use state::ConnectionState;
 use std::net::{IpAddr, SocketAddr};
 use units::Instant;
 use wire::flow::Ends;

@@ -19,7 +19,7 @@ pub struct ConnectionState<C> {
     /// Side that requested it.
     asker: Side,
     /// Its stream across the hop, if it has one.
-    pub stream: Option<StreamId>,
+    stream: Option<StreamId>,
     /// Its halves, the fixed host's first.
     halves: [Option<HalfState>; 2],
     /// The bytes between both; none if both are to end.
@@ -29,7 +29,7 @@ pub struct ConnectionState<C> {
 /// State of one half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct HalfState {
+pub(crate) struct HalfState {
     /// True for the stream, false for a socket.
     is_stream: bool,
     sending: Sending,
@@ -139,9 +139,10 @@ impl<C: Content> Splitter<C> {
     /// Has the streams of a peer wait: nothing is read from them or written to them until they report anew what they
     /// have, and room for.
     pub(crate) fn suspend_streams(&mut self, peer: usize, until: Option<Instant>) {
-        let waiting = self.table.by_stream.keys().filter(|name| name.0 == peer);
-        let waiting: Vec<_> = waiting.filter_map(|name| self.half_of(*name)).collect();
-        for stream in waiting {
+        for name in self.streams_of(peer) {
+            let Some(stream) = self.half_of(name) else {
+                continue;
+            };
             let (available, room) = (0, 0);
             let nothing = redirector::Input::Readable { stream, available };
             let no_room = redirector::Input::Writable { stream, room };
@@ -152,8 +153,7 @@ impl<C: Content> Splitter<C> {
 
     /// Ends the suspended streams of a peer, at its end, too, if it comes back.
     pub(crate) fn give_up_streams(&mut self, peer: usize) {
-        let given_up = self.table.by_stream.keys().filter(|name| name.0 == peer);
-        let given_up: Vec<_> = given_up.copied().collect();
+        let given_up = self.streams_of(peer);
         self.streams_ended(peer);
         for name in given_up {
             self.abort_stream(name);

@@ -31,6 +31,14 @@ fn hosts(lines: &str, nat: bool) -> Hosts {
     hosts
 }
 
+/// Waits until both ends have agreed on the way of these lines.
+fn wait_until_agreed(hosts: &Hosts, lines: &str) {
+    hosts.wait_until("the ends agree", || {
+        (lines.contains("arq") || hosts.peer("gateway")["hop"]["tcp"]["method"] == "plain")
+            && (!lines.contains("mtcp") || !hosts.peer("mobile")["hop"]["streams"].is_null())
+    });
+}
+
 /// Sends `question`, and its end, and expects the same as the answer.
 fn exchange(mut asks: TcpStream, mut answers: TcpStream, question: &'static [u8]) {
     for end in [&asks, &answers] {
@@ -56,10 +64,7 @@ fn connections_go_on_with_the_next_process() {
         let hosts = hosts(lines, nat);
         let [mut gateway, mobile] = hosts.start_both();
         let is_split = !lines.contains("arq");
-        hosts.wait_until("the ends agree", || {
-            (!is_split || hosts.peer("gateway")["hop"]["tcp"]["method"] == "plain")
-                && (!lines.contains("mtcp") || !hosts.peer("mobile")["hop"]["streams"].is_null())
-        });
+        wait_until_agreed(&hosts, lines);
         let idle = connect(&hosts.mobile, &hosts.fixed, FIXED_HOST).unwrap();
         let half = connect(&hosts.mobile, &hosts.fixed, FIXED_HOST).unwrap();
         half.0.shutdown(Shutdown::Write).unwrap();
@@ -136,10 +141,7 @@ fn split_connections_go_on_after_a_restart_by_a_supervisor() {
         let mut gateway = hosts.start_with("gateway", &[("NOTIFY_SOCKET", notify)]);
         let mobile = hosts.start("mobile");
         hosts.wait_until_connected();
-        hosts.wait_until("the ends agree", || {
-            hosts.peer("gateway")["hop"]["tcp"]["method"] == "plain"
-                && (!lines.contains("mtcp") || !hosts.peer("mobile")["hop"]["streams"].is_null())
-        });
+        wait_until_agreed(&hosts, lines);
         Download::during(&hosts, |download| {
             for _ in 0..2 {
                 assert!(gateway.0.end().unwrap().success(), "{}", hosts.logs());

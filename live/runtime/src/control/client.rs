@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Time that a reload may take: the system is changed for it, by programs.
 const RELOAD_PATIENCE: Duration = Duration::from_mins(1);
 /// Time that the end of a daemon may take.
-const STOP_PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const STOP_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Queries the daemon with the control socket at `path` for its status: a [`Status`](crate::Status), or any JSON reply
 /// as a [`serde_json::Value`]. A daemon with many peers is asked for one page of them after another.
@@ -172,11 +172,15 @@ pub fn process_at(path: &Path) -> io::Result<u32> {
 /// # Errors
 /// Those of [`ask_status`]; `TimedOut` if it does not end.
 pub fn ask_stop(path: &Path) -> io::Result<()> {
-    let process = socket_peercred(UnixStream::connect(path)?)?.pid;
-    // From here on the number cannot come to mean another process.
-    let process = pidfd_open(process, PidfdFlags::empty())?;
+    let process = process_of(&UnixStream::connect(path)?)?;
     let _: Value = ask(path, STOP, Some(PATIENCE))?;
     await_end(&process)
+}
+
+/// Returns the process at the other end of a control socket. Unlike its number, that cannot come to mean another one.
+pub(crate) fn process_of(stream: &UnixStream) -> io::Result<OwnedFd> {
+    let number = socket_peercred(stream)?.pid;
+    Ok(pidfd_open(number, PidfdFlags::empty())?)
 }
 
 /// Waits for the end of a process.

@@ -26,7 +26,11 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         if !is_wanted || self.work.sockets.is_none() {
             return;
         }
-        self.work.sockets.iter_mut().for_each(Sockets::flush_all);
+        // What remains, the next process writes.
+        self.work
+            .sockets
+            .iter_mut()
+            .for_each(Sockets::flush_written);
         self.carry_out();
         self.tell(clock::monotonic(), Input::HandOver);
         let succession = self

@@ -314,14 +314,19 @@ impl Sockets {
     /// Writes the data since the last flush, so that many small pieces share a system call, and makes a part of the
     /// requested reads: due frames of the hop must not wait for a long copy.
     pub fn flush(&mut self) {
-        for id in std::mem::take(&mut self.unflushed) {
-            self.flush_one(id);
-        }
+        self.flush_written();
         for _ in 0..READS_A_TURN {
             let Some((id, count)) = self.reads.pop_front() else {
                 return;
             };
             self.read(id, count);
+        }
+    }
+
+    /// Writes the data since the last flush, as far as the kernel takes them without delay.
+    pub(crate) fn flush_written(&mut self) {
+        for id in std::mem::take(&mut self.unflushed) {
+            self.flush_one(id);
         }
     }
 

@@ -66,13 +66,6 @@ impl Sockets {
         }
         Ok(Input::TakeOver(Box::new(connections)))
     }
-
-    /// Writes what the kernel takes without delay: what remains, the next process writes.
-    pub(crate) fn flush_all(&mut self) {
-        for id in std::mem::take(&mut self.unflushed) {
-            self.flush_one(id);
-        }
-    }
 }
 
 impl Connection {

@@ -84,10 +84,9 @@ impl Host {
             return;
         }
         let association = peer.association.as_mut();
-        let Some(streams) = association.and_then(|its| its.suspend_streams(now)) else {
+        let Some((streams, lost)) = association.and_then(|its| its.suspend_streams(now)) else {
             return;
         };
-        let lost = streams.lost.clone();
         let requests = Vec::new();
         peer.streams.suspended = Some(Box::new(Suspended { streams, requests }));
         let Some(splitter) = &mut self.splitter else {
@@ -103,32 +102,25 @@ impl Host {
 
     /// Hands all split connections over to another process.
     pub(crate) fn hand_over(&mut self, now: Instant) {
-        let mut mobiles = BTreeMap::new();
-        for index in self.peers.indices() {
-            self.suspend_streams(now, index, None);
+        let indices = self.peers.indices();
+        for index in &indices {
+            self.suspend_streams(now, *index, None);
+        }
+        let mut connections: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (index, connection) in self.splitter.iter_mut().flat_map(Splitter::take_out) {
+            connections.entry(index).or_default().push(connection);
+        }
+        let mobile = |index: usize| {
             let peer = &mut self.peers[index];
-            if let Some(streams) = peer.streams.suspended.take() {
-                let mobile = MobileHandover {
-                    key: *peer.settings.public.bytes(),
-                    tag: peer.streams.tag,
-                    streams: Some(*streams),
-                    connections: Vec::new(),
-                };
-                mobiles.insert(index, mobile);
-            }
-        }
-        let taken = self.splitter.as_mut().map(Splitter::take_out);
-        for (index, connection) in taken.into_iter().flatten() {
-            let key = *self.peers[index].settings.public.bytes();
-            let mobile = mobiles.entry(index).or_insert_with(|| MobileHandover {
-                key,
-                tag: 0,
-                streams: None,
-                connections: Vec::new(),
-            });
-            mobile.connections.push(connection);
-        }
-        let mobiles = mobiles.into_values().collect();
+            let mobile = MobileHandover {
+                key: *peer.settings.public.bytes(),
+                tag: peer.streams.tag,
+                streams: peer.streams.suspended.take().map(|streams| *streams),
+                connections: connections.remove(&index).unwrap_or_default(),
+            };
+            (mobile.streams.is_some() || !mobile.connections.is_empty()).then_some(mobile)
+        };
+        let mobiles = indices.into_iter().filter_map(mobile).collect();
         let handover = Box::new(Handover { mobiles });
         self.outputs.push_back(Output::HandedOver(handover));
     }

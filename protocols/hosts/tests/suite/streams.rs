@@ -89,6 +89,23 @@ impl Load {
         assert_eq!(self.application(host, ends).received(), bytes);
     }
 
+    /// Checks that the only connection was reset at both ends, and looked whole at neither.
+    pub(crate) fn is_reset_at_both_ends(&self, ends: &Ends) {
+        for host in [MOBILE, GATEWAY] {
+            assert_eq!(self.application(host, ends).state(), State::Reset);
+            assert!(!self.application(host, ends).has_seen_end());
+        }
+        assert_eq!(self.sockets(), 0);
+    }
+
+    /// Checks that another connection carries bytes.
+    pub(crate) fn connects_anew(&mut self) {
+        let ends = self.open("10.9.0.2:5001");
+        self.connect(MOBILE, &ends);
+        self.send(GATEWAY, &ends, 1_000);
+        self.run_until_ended(MOBILE, &ends, 1_000);
+    }
+
     /// Number of sockets at both hosts.
     pub(crate) fn sockets(&self) -> usize {
         self.pair.systems.iter().map(System::sockets).sum()
@@ -249,15 +266,8 @@ fn a_new_life_ends_all_connections() {
         load.pair.run_for(Duration::from_secs(1));
         load.pair.restart(restarted);
         load.pair.run_for(Duration::from_secs(40));
-        for host in [MOBILE, GATEWAY] {
-            assert_eq!(load.application(host, &ends).state(), State::Reset);
-            assert!(!load.application(host, &ends).has_seen_end());
-        }
-        assert_eq!(load.sockets(), 0);
-        let ends = load.open("10.9.0.2:5001");
-        load.connect(MOBILE, &ends);
-        load.send(GATEWAY, &ends, 1_000);
-        load.run_until_ended(MOBILE, &ends, 1_000);
+        load.is_reset_at_both_ends(&ends);
+        load.connects_anew();
     }
 }
 

@@ -43,9 +43,7 @@ impl<C: Content + Default> Splitter<C> {
         }
         let questions = &mut self.admission.questions;
         questions.retain(|_, question| !question.is_of_peer(peer));
-        let lost = self.table.by_stream.keys().filter(|name| name.0 == peer);
-        let lost: Vec<_> = lost.copied().collect();
-        for name in lost {
+        for name in self.streams_of(peer) {
             // The requesting host repeats its request, and may get an answer when the hop works again.
             self.stream_ended(name, Reason::TimedOut);
         }
@@ -90,6 +88,12 @@ impl<C: Content + Default> Splitter<C> {
             }
             StreamNews::Reset(id, reason) => self.stream_ended((peer, id), reason),
         }
+    }
+
+    /// Returns the streams of a peer.
+    pub(crate) fn streams_of(&self, peer: usize) -> Vec<StreamName> {
+        let names = self.table.by_stream.keys();
+        names.filter(|name| name.0 == peer).copied().collect()
     }
 
     /// Returns the half of a stream, if it has one.
