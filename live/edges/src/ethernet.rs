@@ -153,6 +153,11 @@ impl EthernetBearer {
     }
 }
 
+/// Binds a packet socket that sends whole frames, and receives none, to an interface.
+pub(crate) fn bind_to(socket: &Socket, index: u32) -> io::Result<()> {
+    messages::bind(socket, &link_address(index, 0, MacAddress::BROADCAST))
+}
+
 /// Returns the interface called `interface`, if it exists.
 fn find(interface: &str) -> io::Result<Option<Link>> {
     let mut netlink = Netlink::open().map_err(io::Error::other)?;

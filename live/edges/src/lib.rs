@@ -19,6 +19,7 @@ pub mod names;
 pub mod nameserver;
 pub mod namespace;
 pub mod nat;
+pub mod neighbours;
 pub mod netlink;
 mod networks;
 pub mod nft;

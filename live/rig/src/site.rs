@@ -8,12 +8,13 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use edges::namespace::Namespace;
+use edges::netlink::Netlink;
 use serde_json::Value;
 
 use crate::air::{Air, Link};
 use crate::daemons::{make_key, status};
 use crate::failure::Failure;
-use crate::hosts::{End, hosts, join, route, route_by_link};
+use crate::hosts::{End, hosts, join, on, parse, route, route_by_link, set_up};
 use crate::process::{Process, wait};
 
 /// Names of the gateways; the first one is the home.
@@ -159,6 +160,37 @@ impl Site {
             End::new(&self.fixed, &device, &far),
         ])?;
         route_by_link(host, &format!("{FIXED}/32"), &device)
+    }
+
+    /// Makes the fixed host and the gateways neighbours on a LAN, which is the link `wire` of each gateway. On it the
+    /// fixed host looks for the mobile host's address.
+    pub fn join_lan(&self) -> Result<(), Failure> {
+        const LAN: &str = "lan";
+        let outside = parse(&format!("{FIXED}/24"))?;
+        on(&self.fixed, || {
+            let mut netlink = Netlink::open()?;
+            netlink.remove_address("wire", outside)?;
+            netlink.create_bridge(LAN)?;
+            netlink.set_bridge("wire", Some(LAN))?;
+            netlink.add_address(LAN, outside)?;
+            Ok(netlink.set_up(LAN)?)
+        })?;
+        for (gateway, host) in self.gateways.iter().enumerate().skip(1) {
+            let port = format!("port{gateway}");
+            on(host, || {
+                let mut netlink = Netlink::open()?;
+                netlink.create_veth("wire", &port)?;
+                Ok(netlink.move_link(&port, &self.fixed)?)
+            })?;
+            on(&self.fixed, || {
+                let mut netlink = Netlink::open()?;
+                netlink.set_bridge(&port, Some(LAN))?;
+                Ok(netlink.set_up(&port)?)
+            })?;
+            let address = format!("198.51.100.{}/24", 10 + gateway);
+            set_up(End::new(host, "wire", &address))?;
+        }
+        route_by_link(&self.fixed, "10.73.0.0/24", LAN)
     }
 
     /// Has packets from the fixed host to the mobile host come in at a gateway with a way of its own.

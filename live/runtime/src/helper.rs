@@ -10,8 +10,8 @@
 //!
 //! Claims, exits and what was told carry data. A claim has two public keys, so whoever controls a gateway's daemon can
 //! use open invitations, and whoever controls a mobile host's daemon can lead it to another gateway. An exit has inner
-//! addresses, which must be private ones that no other network of the host has. What gateways have told has peers,
-//! which the next daemon believes until they are told again. They gain nothing else.
+//! addresses, which must be private ones that no other network of the host has, or such as the configuration names.
+//! What gateways have told has peers, which the next daemon believes until they are told again. They gain nothing else.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};

@@ -47,8 +47,7 @@ pub struct Config {
     pub split: Option<split::Config>,
     /// What a mobile host does by itself; a gateway does none of it.
     pub mobile: MobileTerms,
-    /// Which flows of its guests leave at this host, a gateway: it has to translate addresses, so that replies come
-    /// here.
+    /// Which flows of its guests leave at this host, a gateway.
     pub exits: GuestExits,
 }
 
@@ -58,10 +57,14 @@ pub enum GuestExits {
     /// None.
     #[default]
     None,
-    /// Those that begin while its home is silent: the gateway stands in for that.
+    /// Those that begin while its home is silent: the gateway stands in for that. It has to translate addresses, so
+    /// that replies come here.
     OfSilentHome,
     /// Those, and all connections to the Internet that begin there.
     ToInternet,
+    /// All, while its home is silent. It may not translate addresses: packets to that of the mobile host come to the
+    /// gateway that has announced it last.
+    Untranslated,
 }
 
 /// What a mobile host does by itself.

@@ -237,7 +237,8 @@ pub enum Output {
     /// Gateways have told something else than before ([`Host::told`]): the driver may store it.
     Told,
     /// Packets of a guest are to leave at this gateway, or do so no more: the driver makes the system ready to
-    /// translate these inner addresses, and to lead packets to them here. Nothing leaves before [`Input::ExitsOpen`].
+    /// translate these inner addresses, or announces them, and leads packets to them here. Nothing leaves before
+    /// [`Input::ExitsOpen`].
     Exits {
         /// Each is an address and a prefix length in bits.
         prefixes: Vec<(IpAddr, u8)>,

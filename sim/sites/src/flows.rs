@@ -93,16 +93,20 @@ pub(crate) struct Connection {
     pub(crate) ends: Ends,
     /// The gateway at which its packets leave, and come in.
     pub(crate) exit: usize,
+    /// True if nobody translates its addresses: packets may leave anywhere, and come in where those of the mobile host
+    /// were announced last.
+    is_untranslated: bool,
     pub(crate) meter: Meter,
 }
 
 impl Connection {
-    /// Returns one over which the fixed host sends without end.
-    pub(crate) fn new(now: Instant, mut ends: Ends) -> Self {
+    /// Returns one over which the fixed host sends without end; nobody may translate its addresses.
+    pub(crate) fn new(now: Instant, mut ends: Ends, is_untranslated: bool) -> Self {
         ends.begin(now, GATEWAY, 1 << 40);
         Self {
             ends,
             exit: GATEWAY,
+            is_untranslated,
             meter: Meter::new(now),
         }
     }
@@ -124,11 +128,11 @@ impl Connection {
         if asks {
             self.exit = host;
         }
-        if host != self.exit && may_reset {
+        if host != self.exit && !self.is_untranslated {
+            assert!(may_reset, "it leaves elsewhere than it began");
             self.ends.reset[MOBILE] = true;
             return;
         }
-        assert_eq!(host, self.exit, "it leaves elsewhere than it began");
         self.ends.take(now, GATEWAY, packet);
     }
 
@@ -136,6 +140,13 @@ impl Connection {
     pub(crate) fn poll_packet(&mut self, now: Instant) -> Option<(usize, Packet)> {
         let (end, packet) = self.ends.poll_packet(now)?;
         Some((if end == MOBILE { MOBILE } else { self.exit }, packet))
+    }
+
+    /// A gateway has announced the mobile host's address.
+    pub(crate) fn announced_by(&mut self, gateway: usize) {
+        if self.is_untranslated {
+            self.exit = gateway;
+        }
     }
 
     /// Notes what the mobile host has read.

@@ -17,6 +17,7 @@ use super::caps::Caps;
 use super::carrier::Carrier;
 use super::dns::{Dns, SearchDomains};
 use super::entry::Kind;
+use super::follow::Follow;
 use super::known::KnownMobiles;
 use super::registry::RegistryConfig;
 use super::shared::{Hop, Network, Snoop, Tun, state_folder};
@@ -49,6 +50,8 @@ pub(crate) struct GatewayConfig {
     networks: Vec<Network>,
     /// True if connections of mobile hosts that belong to another gateway of the site leave here, if they begin here.
     pub(super) local_breakout: Option<Spanned<bool>>,
+    /// Inner addresses that follow mobile hosts of the site.
+    pub(crate) follow: Option<Follow>,
     /// DNS servers that answer mobile hosts at the gateway's inner addresses.
     #[serde(default)]
     pub(crate) dns: Dns,
@@ -245,6 +248,9 @@ impl GatewayConfig {
             return Err(source.wrong(None, what));
         }
         config.check_site(source)?;
+        if let Some(follow) = &config.follow {
+            follow.check(config.nat, source)?;
+        }
         let mut known = KnownMobiles::default();
         for peer in config.mobiles() {
             let source = peer.source(source);

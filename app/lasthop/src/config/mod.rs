@@ -4,6 +4,7 @@ pub(crate) mod caps;
 pub(crate) mod carrier;
 pub(crate) mod dns;
 pub(crate) mod entry;
+pub(crate) mod follow;
 pub(crate) mod gateway;
 mod keys;
 mod known;

@@ -215,6 +215,7 @@ impl GatewayConfig {
         match self.nat {
             true if self.breaks_out() => GuestExits::ToInternet,
             true => GuestExits::OfSilentHome,
+            false if self.follow.is_some() => GuestExits::Untranslated,
             false => GuestExits::None,
         }
     }

@@ -269,6 +269,10 @@ fn connections_leave_only_where_replies_come_back() {
         ("local_breakout = true", GuestExits::ToInternet),
         ("local_breakout = false", GuestExits::OfSilentHome),
         ("nat = false\nlocal_breakout = false", GuestExits::None),
+        (
+            "nat = false\nfollow = { networks = [\"10.73.0.0/24\"] }",
+            GuestExits::Untranslated,
+        ),
     ] {
         assert_eq!(exits(lines).expect(lines), expected, "{lines}");
     }
@@ -280,6 +284,14 @@ fn connections_leave_only_where_replies_come_back() {
         (
             "networks = [\"10.0.0.0/8\"]\nlocal_breakout = true",
             "`networks` has only some of it",
+        ),
+        (
+            "follow = { networks = [\"10.73.0.0/24\"] }",
+            "some/site.toml:1:23: translated addresses cannot follow",
+        ),
+        (
+            "nat = false\nfollow = { networks = [] }",
+            "some/site.toml:2:23: name the inner addresses",
         ),
     ] {
         let error = exits(lines).expect_err(lines).to_string();

@@ -4,8 +4,9 @@ use edges::nameserver::{PRIVATE_IPV4, PRIVATE_IPV6};
 use edges::netlink::{MAIN_TABLE, Netlink, Route};
 use ipnet::IpNet;
 
-use super::gateway::Wiring;
+use super::gateway_wiring::Wiring;
 use crate::clash;
+use crate::config::follow::Follow;
 use crate::failure::Failure;
 
 /// What decides which inner addresses may leave.
@@ -14,23 +15,26 @@ pub(super) struct Terms<'a> {
     link: &'a str,
     /// True for IPv4, and for IPv6, if there are inner addresses of this gateway of that version.
     versions: (bool, bool),
+    /// Addresses that follow mobile hosts, if any do.
+    follow: Option<&'a Follow>,
     routes: Vec<Route>,
 }
 
 impl<'a> Terms<'a> {
     /// Returns the terms of this host with its present routes.
-    pub(super) fn of(link: &'a str, wiring: &Wiring) -> Result<Self, Failure> {
+    pub(super) fn of(link: &'a str, wiring: &'a Wiring) -> Result<Self, Failure> {
         let mut netlink = Netlink::open().map_err(Failure::broken)?;
         let routes = netlink.routes(MAIN_TABLE).map_err(Failure::broken)?;
         Ok(Self {
             link,
             versions: wiring.versions(),
+            follow: wiring.follow(),
             routes,
         })
     }
 
-    /// Refuses inner addresses that are not private, that another network of this host has, or of a version of IP that
-    /// its own mobile hosts do not have.
+    /// Refuses inner addresses that are neither private nor may follow a mobile host, that another network of this host
+    /// has, or of a version of IP that its own mobile hosts do not have.
     pub(super) fn check(&self, network: &IpNet) -> Result<(), Failure> {
         let (has_ipv4, has_ipv6) = self.versions;
         let is_of_version = match network {
@@ -42,13 +46,23 @@ impl<'a> Terms<'a> {
                 "this gateway has no inner addresses of that version of IP",
             ));
         }
-        if !is_private(network) {
-            return Err(Failure::setting("that is no private network"));
+        let is_wrong = match self.follow {
+            Some(follow) => {
+                (!follow.contains(network)).then_some("`networks` of [follow] has not all of it")
+            }
+            None => (!is_private(network)).then_some("that is no private network"),
+        };
+        if let Some(what) = is_wrong {
+            return Err(Failure::setting(what));
         }
+        let lan = self.follow.and_then(|follow| follow.lan.as_deref());
         let has = |route: &&Route| {
             let other = &route.destination;
             let is_elsewhere = route.link.as_deref() != Some(self.link);
-            is_elsewhere && other.prefix_len() > 0 && clash::overlap(network, other)
+            // On the LAN they are addresses among others.
+            let is_of_lan =
+                lan.is_some() && route.link.as_deref() == lan && other.contains(network);
+            is_elsewhere && !is_of_lan && other.prefix_len() > 0 && clash::overlap(network, other)
         };
         match self.routes.iter().find(has) {
             Some(route) => Err(Failure::setting(clash::words(route))),

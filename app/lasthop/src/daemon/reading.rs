@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use session::PresharedKey;
 
 use super::exits;
-use super::gateway::Wiring;
+use super::follow::Neighbours;
+use super::gateway_wiring::Wiring;
 use super::split;
 use crate::config::gateway::GatewayConfig;
 use crate::config::mobile::MobileConfig;
@@ -44,6 +45,7 @@ pub(super) struct Reading {
     installed: Option<Diversion>,
     /// Inner addresses of other gateways' mobile hosts, whose packets leave here.
     exits: Vec<IpNet>,
+    neighbours: Neighbours,
     /// True if a claim has read all files, for the reload that follows it.
     has_claimed: bool,
     /// What follows the registry, if the gateway has one, before it has begun.
@@ -75,6 +77,8 @@ impl Reading {
         let members = connected.and_then(|client| Members::watch(source, client));
         let members = members.ok();
         let present = members.as_ref().map(|members| System::of(&members.config));
+        let follow = present.as_ref().and_then(|system| system.wiring.follow());
+        let neighbours = Neighbours::on(follow.and_then(|follow| follow.lan.as_deref()));
         Self {
             path: charge.configuration.clone(),
             link: charge.link.clone(),
@@ -83,15 +87,29 @@ impl Reading {
             next: None,
             installed: charge.installed.clone(),
             exits: Vec::new(),
+            neighbours,
             has_claimed: false,
             follower,
         }
     }
 
-    /// Adapts the system to a configuration.
-    fn adapt(&self, undo: &mut UndoLog, system: &System) -> Result<(), Failure> {
+    /// Returns the changes of a gateway to the system, with the exits of guests.
+    fn wiring(&self, system: &System) -> Wiring {
         let mut wiring = system.wiring.clone();
         wiring.lead_out(&self.exits);
+        wiring
+    }
+
+    /// Tells neighbours on a LAN which addresses are here since the last call, or in `anew`.
+    fn tell_neighbours(&mut self, anew: &[IpNet]) {
+        if let Some(wiring) = self.present.as_ref().map(|present| self.wiring(present)) {
+            self.neighbours.tell(wiring.proxies(), anew);
+        }
+    }
+
+    /// Adapts the system to a configuration.
+    fn adapt(&self, undo: &mut UndoLog, system: &System) -> Result<(), Failure> {
+        let wiring = self.wiring(system);
         wiring.adapt(undo, &self.link).map_err(Failure::broken)?;
         let Some(installed) = &self.installed else {
             return Ok(());
@@ -118,6 +136,8 @@ impl Reload for Reading {
         if let Some(Err(error)) = self.follower.take().map(Follower::start) {
             tracing::warn!("the registry is not followed: {error}");
         }
+        self.neighbours.start();
+        self.tell_neighbours(&[]);
     }
 
     fn read(&mut self, since: u64) -> Result<String, String> {
@@ -193,6 +213,7 @@ impl Reload for Reading {
         changed.ready = begun
             .filter(|network| self.exits.contains(network))
             .collect();
+        self.tell_neighbours(&changed.ready);
         changed
     }
 
@@ -218,6 +239,7 @@ impl Reload for Reading {
             return Err(error.to_string());
         }
         self.present = Some(next);
+        self.tell_neighbours(&[]);
         Ok(())
     }
 }

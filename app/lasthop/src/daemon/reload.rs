@@ -10,8 +10,9 @@ use units::Bytes;
 
 use super::differences::differences;
 use super::dns::Offer;
-use super::gateway::{Member, Wiring, members, memory_of_peers, unix_seconds};
+use super::gateway::{Member, members, memory_of_peers, unix_seconds};
 use super::gateway_keys::{PublicKeys, refuse_own_key};
+use super::gateway_wiring::Wiring;
 use super::privileges::Keeper;
 use super::reading::Files;
 use super::split;

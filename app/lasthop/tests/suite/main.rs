@@ -19,6 +19,7 @@ mod ecn;
 mod emulator;
 mod ethernet;
 mod file_server;
+mod follow;
 mod guide;
 mod host_network;
 mod hostile_split;

@@ -23,7 +23,7 @@ pub(crate) struct Hosts {
 
 impl Hosts {
     /// Returns a site; the lines `terms` are of the mobile host's section at its home.
-    fn create(terms: &str) -> Self {
+    pub(crate) fn create(terms: &str) -> Self {
         Self::on_links(terms, |_| Links::default())
     }
 
@@ -55,7 +55,7 @@ impl Hosts {
     }
 
     /// Replaces a line of a gateway's configuration.
-    fn replace(&self, gateway: &str, line: &str, by: &str) {
+    pub(crate) fn replace(&self, gateway: &str, line: &str, by: &str) {
         let file = self.folder.path().join(format!("{gateway}.toml"));
         let text = fs::read_to_string(&file).unwrap();
         assert!(text.contains(line), "{text}");

@@ -7,6 +7,7 @@
 mod addresses;
 mod error;
 mod links;
+mod neighbours;
 mod routes;
 mod rules;
 mod tracking;

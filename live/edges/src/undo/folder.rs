@@ -55,6 +55,7 @@ pub fn daemon_addresses(folder: &Path, instance: &str) -> io::Result<Vec<IpNet>>
         UndoStep::RemoveAddress { address, .. } => Some(address),
         UndoStep::DeleteLink { .. }
         | UndoStep::RemoveRoute { .. }
+        | UndoStep::RemoveProxy { .. }
         | UndoStep::RemoveRule { .. }
         | UndoStep::RestoreSysctl { .. }
         | UndoStep::RemoveTable { .. } => None,

@@ -12,6 +12,7 @@ mod step;
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use ipnet::IpNet;
@@ -198,6 +199,15 @@ impl UndoLog {
             route: route.clone(),
         };
         self.guard(step, |netlink| netlink.add_route(route))
+    }
+
+    /// Has this host answer for an address on a link, until the end.
+    pub fn add_proxy(&mut self, link: &str, address: IpAddr) -> Result<(), UndoError> {
+        let step = UndoStep::RemoveProxy {
+            link: link.into(),
+            address,
+        };
+        self.guard(step, |netlink| netlink.add_proxy(link, address))
     }
 
     /// Adds a rule, removed at the end.

@@ -1,5 +1,7 @@
 //! Single steps that revert a daemon's changes of the system.
 
+use std::net::IpAddr;
+
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +31,13 @@ pub enum UndoStep {
         /// The route as it was added.
         route: Route,
     },
+    /// Answers no more for an address on a link.
+    RemoveProxy {
+        /// Name of the link.
+        link: String,
+        /// The address.
+        address: IpAddr,
+    },
     /// Removes a rule.
     RemoveRule {
         /// The rule as it was added.
@@ -55,6 +64,7 @@ impl UndoStep {
             Self::DeleteLink { link } => gone(netlink.delete_link(link)),
             Self::RemoveAddress { link, address } => gone(netlink.remove_address(link, *address)),
             Self::RemoveRoute { route } => gone(netlink.remove_route(route)),
+            Self::RemoveProxy { link, address } => gone(netlink.remove_proxy(link, *address)),
             Self::RemoveRule { rule } => gone(netlink.remove_rule(rule)),
             Self::RestoreSysctl { name, value } => match sysctl::write(name, value) {
                 Err(SysctlError::Missing(_)) => Ok(()),

@@ -5,6 +5,7 @@
 mod clock;
 mod ethernet;
 mod fuse;
+mod neighbours;
 mod parcel;
 mod support;
 mod system;

@@ -7,15 +7,17 @@ use wire::flow::FlowKey;
 use wire::packet::Packet;
 
 use super::Host;
-use crate::Output;
 use crate::site::{Flows, Guest, Member};
+use crate::{GuestExits, Output};
 
 impl Host {
-    /// Has flows of a guest leave here from now on, once the system is ready.
-    pub(super) fn begin_exits(&mut self, index: usize) {
-        let guest = self.guest(index).filter(|guest| guest.exits.is_none());
-        if let Some(guest) = guest {
-            guest.exits = Some(Box::default());
+    /// Has flows of a guest leave here from now on, once the system is ready. The addresses of one that `has_come` are
+    /// announced anew: another gateway may have done that since.
+    pub(super) fn begin_exits(&mut self, index: usize, has_come: bool) {
+        let announces = has_come && self.peers.homes.exits == GuestExits::Untranslated;
+        let begins = |guest: &&mut Guest| guest.exits.is_none() || announces;
+        if let Some(guest) = self.guest(index).filter(begins) {
+            guest.exits.get_or_insert_default();
             self.report_exits(index, true);
         }
     }

@@ -25,14 +25,20 @@ impl Host {
     ) -> Option<Packet> {
         let home = self.home_of(index);
         let is_silent = home.is_some_and(|home| self.peers.homes.is_silent(home));
-        let breaks_out = self.peers.homes.exits == GuestExits::ToInternet;
+        let exits_of_guests = self.peers.homes.exits;
         let Member::Guest(guest) = &mut self.peers[index].site.member else {
             return self.leave_elsewhere(now, index, packet);
         };
         if let Some(exits) = &mut guest.exits {
-            let breaks_out = breaks_out && guest.service.is_served;
-            let may_begin = is_silent || (breaks_out && begins_connection_to_internet(&packet));
-            if exits.lead(now, &packet, may_begin) {
+            let is_served = guest.service.is_served;
+            let leaves = match exits_of_guests {
+                GuestExits::Untranslated => is_silent && is_served && exits.is_open_for(&packet),
+                GuestExits::ToInternet if is_served && begins_connection_to_internet(&packet) => {
+                    exits.lead(now, &packet, true)
+                }
+                _ => exits.lead(now, &packet, is_silent),
+            };
+            if leaves {
                 return Some(packet);
             }
         }
@@ -119,7 +125,7 @@ impl Host {
             guest.service.is_unknown = false;
             guest.service.answer = step.report.map(Box::new);
             if self.peers.homes.exits == GuestExits::ToInternet {
-                self.begin_exits(index);
+                self.begin_exits(index, false);
             }
             self.answer_guest(now, index);
         }

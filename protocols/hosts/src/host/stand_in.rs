@@ -3,8 +3,8 @@
 use units::Instant;
 
 use super::Host;
-use crate::EventKind;
 use crate::site::{Guest, HomeStep, Service, SiteMessage};
+use crate::{EventKind, GuestExits};
 
 impl Host {
     /// Notes a datagram to the home of a guest, which should answer.
@@ -95,7 +95,7 @@ impl Host {
         };
         let is_new = !std::mem::replace(&mut guest.service.is_served, true);
         guest.service.is_unknown |= is_new;
-        self.begin_exits(index);
+        self.begin_exits(index, is_new);
         if is_new {
             self.answer_guest(now, index);
         }
@@ -115,6 +115,10 @@ impl Host {
         }
         self.announce(home, EventKind::HomeAnswers);
         for index in self.guests_of(home) {
+            if self.peers.homes.exits == GuestExits::Untranslated {
+                // The home has the addresses again.
+                self.end_exits(index);
+            }
             if self
                 .guest(index)
                 .is_some_and(|guest| guest.service.is_unknown)

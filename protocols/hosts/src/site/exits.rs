@@ -117,16 +117,22 @@ impl Exits {
         }
     }
 
+    /// Returns true if the system is ready for a packet of this mobile host.
+    pub(crate) fn is_open_for(&self, packet: &Packet) -> bool {
+        let source = packet.ip().map(|ip| ip.source());
+        source.is_some_and(|source| self.open.owner(source).is_some())
+    }
+
     /// Returns true if a packet leaves here: its flow does, or begins with this packet and `may_begin` here. A
     /// connection that began elsewhere must not: its other end would reset it, as it would come from another address.
     pub(crate) fn lead(&mut self, now: Instant, packet: &Packet, may_begin: bool) -> bool {
-        let Some(ip) = packet.ip() else { return false };
-        if self.open.owner(ip.source()).is_none() {
+        if !self.is_open_for(packet) {
             return false;
         }
         if self.flows.note(now, packet) {
             return true;
         }
+        let Some(ip) = packet.ip() else { return false };
         let begins = match ip.transport() {
             Transport::Tcp(tcp) => tcp.asks_for_connection(),
             _ => FlowKey::of(&ip).protocol != Protocol::TCP,

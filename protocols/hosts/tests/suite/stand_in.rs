@@ -1,6 +1,6 @@
 //! A mobile host whose home is silent: the gateway where it is stands in.
 
-use hosts::{Decline, EventKind, Input, MobileTerms, SiteStatus};
+use hosts::{Decline, EventKind, GuestExits, Input, MobileTerms, SiteStatus};
 use tcp::{Config, Control};
 use units::{BitRate, Bytes, Duration, Instant};
 
@@ -35,6 +35,20 @@ fn begun(wire: Duration, at: usize) -> Roaming {
         site.run(SECOND, false);
     }
     assert_eq!(site.serving(), NAMES[at]);
+    site
+}
+
+/// The same on a site that translates no addresses.
+fn begun_untranslated(wire: Duration, at: usize) -> Roaming {
+    let mut site = begun_with(Setting {
+        wire,
+        exits: GuestExits::Untranslated,
+        ..Setting::default()
+    });
+    if at != HOME {
+        site.move_to(at);
+        site.run(SECOND, false);
+    }
     site
 }
 
@@ -334,6 +348,56 @@ fn a_connection_from_before_goes_on_when_the_home_is_back() {
         site.network.cut.clear();
         site.run(SECOND * 15, true);
         goes_on(&mut site);
+    }
+}
+
+/// Nobody translates addresses: a connection from before goes on wherever its packets come in, and the home has it
+/// again when it is back.
+#[test]
+fn untranslated_connections_go_on_by_the_gateway_that_stands_in() {
+    for (wire, at) in [(NEAR, HOME), (NEAR, 2), (FAR, HOME), (FAR, 2), (FAR, 3)] {
+        for restarts in [false, true] {
+            let mut site = begun_untranslated(wire, at);
+            download(&mut site, 1);
+            goes_on(&mut site);
+            cut_off(&mut site, HOME);
+            site.run(SECOND * 6, true);
+            goes_on(&mut site);
+            let by = site.exit();
+            assert_eq!(by, site.serving_host(), "{:?}", site.events);
+            assert_ne!(by, Some(HOME));
+            site.network.cut.clear();
+            if restarts {
+                site.restart(HOME, WALL + 20_000_000_000, None);
+            }
+            site.run(SECOND * 6, true);
+            goes_on(&mut site);
+            assert_eq!(site.exit(), Some(HOME));
+            assert_eq!(site.exits, [false; NAMES.len()]);
+        }
+    }
+}
+
+/// From one gateway that stands in to the next.
+#[test]
+fn untranslated_connections_go_on_wherever_the_mobile_host_goes() {
+    for wire in [NEAR, FAR] {
+        let mut site = begun_untranslated(wire, HOME);
+        download(&mut site, 1);
+        cut_off(&mut site, HOME);
+        site.run(SECOND * 6, true);
+        for _ in 0..2 {
+            let gone = site.exit().expect("one");
+            cut_off(&mut site, HOME);
+            site.network.cut.push([MOBILE, gone]);
+            site.run(SECOND * 6, true);
+            goes_on(&mut site);
+            assert_eq!(site.exit(), Some(5 - gone));
+        }
+        site.network.cut.clear();
+        site.run(SECOND * 10, true);
+        goes_on(&mut site);
+        assert_eq!(site.exit(), Some(HOME));
     }
 }
 

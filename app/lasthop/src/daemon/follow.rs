@@ -1,0 +1,105 @@
+//! Inner addresses that follow mobile hosts on a LAN: this gateway answers its neighbours there for those that it has,
+//! and tells them of each that comes.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use edges::neighbours::{Announcements, Announcer};
+use edges::undo::{UndoError, UndoLog, UndoStep};
+use ipnet::IpNet;
+
+use crate::config::follow::Follow;
+
+/// The addresses that this gateway has on a LAN.
+pub(super) struct Proxies<'a> {
+    lan: &'a str,
+    addresses: BTreeSet<IpAddr>,
+}
+
+impl<'a> Proxies<'a> {
+    /// Returns those of these networks that follow, if there is a LAN.
+    pub(super) fn of(follow: &'a Follow, networks: &[IpNet]) -> Option<Self> {
+        Some(Self {
+            lan: follow.lan.as_deref()?,
+            addresses: follow.addresses(networks.iter()).collect(),
+        })
+    }
+
+    /// Answers for them, at once: by default the kernel waits for up to 0.8 s, so that others come first.
+    pub(super) fn set_up(&self, undo: &mut UndoLog) -> Result<(), UndoError> {
+        let lan = self.lan;
+        undo.set_sysctl(&format!("net/ipv4/neigh/{lan}/proxy_delay"), "0")?;
+        if self.addresses.iter().any(IpAddr::is_ipv6) {
+            undo.set_sysctl(&format!("net/ipv6/neigh/{lan}/proxy_delay"), "0")?;
+            undo.set_sysctl(&format!("net/ipv6/conf/{lan}/proxy_ndp"), "1")?;
+        }
+        self.adapt(undo)
+    }
+
+    /// Answers for these addresses, and no more for others.
+    pub(super) fn adapt(&self, undo: &mut UndoLog) -> Result<(), UndoError> {
+        let of_step = |step: &UndoStep| match step {
+            UndoStep::RemoveProxy { address, .. } => Some(*address),
+            _ => None,
+        };
+        let present: BTreeSet<_> = undo.steps().filter_map(of_step).collect();
+        for address in self.addresses.difference(&present) {
+            undo.add_proxy(self.lan, *address)?;
+        }
+        for address in present.difference(&self.addresses) {
+            let link = self.lan.into();
+            undo.take_step(&UndoStep::RemoveProxy {
+                link,
+                address: *address,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// What tells the neighbours on a LAN which addresses are here.
+#[derive(Default)]
+pub(super) struct Neighbours {
+    announcer: Option<Announcer>,
+    announcements: Option<Announcements>,
+    /// Those that are here.
+    told: BTreeSet<IpAddr>,
+}
+
+impl Neighbours {
+    /// Opens the LAN, if there is one. That needs `CAP_NET_RAW`, but not afterwards.
+    pub(super) fn on(lan: Option<&str>) -> Self {
+        let announcer = lan.and_then(|lan| match Announcer::open(lan) {
+            Ok(announcer) => Some(announcer),
+            Err(error) => {
+                tracing::warn!("hosts on {lan} notice late that an address is here: {error}");
+                None
+            }
+        });
+        Self {
+            announcer,
+            ..Self::default()
+        }
+    }
+
+    /// Begins to tell, in a thread.
+    pub(super) fn start(&mut self) {
+        match self.announcer.take().map(Announcer::start) {
+            Some(Ok(announcements)) => self.announcements = Some(announcements),
+            Some(Err(error)) => tracing::warn!("the neighbours are not told of addresses: {error}"),
+            None => {}
+        }
+    }
+
+    /// Tells of the addresses that were not here before, and of those in `anew`.
+    pub(super) fn tell(&mut self, proxies: Option<Proxies<'_>>, anew: &[IpNet]) {
+        let addresses = proxies.map(|proxies| proxies.addresses).unwrap_or_default();
+        let is_anew = |address: &IpAddr| anew.iter().any(|network| network.contains(address));
+        let news = addresses.iter().copied();
+        let news = news.filter(|address| !self.told.contains(address) || is_anew(address));
+        if let Some(announcements) = &self.announcements {
+            announcements.announce(news.collect());
+        }
+        self.told = addresses;
+    }
+}
