@@ -87,14 +87,7 @@ impl EthernetBearer {
             io::Error::new(io::ErrorKind::NotFound, what)
         })?;
         let place = place_of(&link)?;
-        // With protocol 0 the socket receives nothing until it is bound to one interface and type.
-        let none = Some(Protocol::from(0));
-        let socket = Socket::new(Domain::PACKET, Type::DGRAM, none).map_err(|error| {
-            context(
-                &error,
-                "cannot open a packet socket (this needs CAP_NET_RAW)",
-            )
-        })?;
+        let socket = packet_socket(Type::DGRAM)?;
         socket.set_nonblocking(true)?;
         let size = usize::try_from(options.buffer.get()).unwrap_or(usize::MAX);
         enlarge_buffers(&socket, size)?;
@@ -153,9 +146,21 @@ impl EthernetBearer {
     }
 }
 
-/// Binds a packet socket that sends whole frames, and receives none, to an interface.
-pub(crate) fn bind_to(socket: &Socket, index: u32) -> io::Result<()> {
-    messages::bind(socket, &link_address(index, 0, MacAddress::BROADCAST))
+/// Opens a packet socket. With protocol 0 it receives nothing until it is bound to one interface and type.
+fn packet_socket(kind: Type) -> io::Result<Socket> {
+    Socket::new(Domain::PACKET, kind, Some(Protocol::from(0))).map_err(|error| {
+        context(
+            &error,
+            "cannot open a packet socket (this needs CAP_NET_RAW)",
+        )
+    })
+}
+
+/// Opens a packet socket that sends whole frames by an interface, and receives none.
+pub(crate) fn open_to_send(index: u32) -> io::Result<Socket> {
+    let socket = packet_socket(Type::RAW)?;
+    messages::bind(&socket, &link_address(index, 0, MacAddress::BROADCAST))?;
+    Ok(socket)
 }
 
 /// Returns the interface called `interface`, if it exists.

@@ -14,11 +14,10 @@ use smoltcp::wire::{
     EthernetRepr, Icmpv6Packet, Icmpv6Repr, IpProtocol, Ipv6Packet, Ipv6Repr, NdiscNeighborFlags,
     NdiscRepr,
 };
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::Socket;
 
-use crate::ethernet::bind_to;
+use crate::ethernet::open_to_send;
 use crate::netlink::Netlink;
-use crate::socket::context;
 
 /// Number of times that an address is announced, as a frame may be lost, and the time between two
 /// (`MAX_NEIGHBOR_ADVERTISEMENT` and `RETRANS_TIMER` in RFC 4861, section 10).
@@ -55,17 +54,8 @@ impl Announcer {
             IpAddr::V6(address) if address.is_unicast_link_local() => Some(address),
             _ => None,
         });
-        // With protocol 0 the socket receives nothing.
-        let none = Some(Protocol::from(0));
-        let socket = Socket::new(Domain::PACKET, Type::RAW, none).map_err(|error| {
-            context(
-                &error,
-                "cannot open a packet socket (this needs CAP_NET_RAW)",
-            )
-        })?;
-        bind_to(&socket, found.index)?;
         Ok(Self {
-            socket,
+            socket: open_to_send(found.index)?,
             own: EthernetAddress(own),
             source: link_local.unwrap_or(Ipv6Addr::UNSPECIFIED),
         })

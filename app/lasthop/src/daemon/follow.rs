@@ -91,6 +91,11 @@ impl Neighbours {
         }
     }
 
+    /// Returns true if there are neighbours to tell.
+    pub(super) fn are_told(&self) -> bool {
+        self.announcements.is_some()
+    }
+
     /// Tells of the addresses that were not here before, and of those in `anew`.
     pub(super) fn tell(&mut self, proxies: Option<Proxies<'_>>, anew: &[IpNet]) {
         let addresses = proxies.map(|proxies| proxies.addresses).unwrap_or_default();

@@ -102,7 +102,9 @@ impl Reading {
 
     /// Tells neighbours on a LAN which addresses are here since the last call, or in `anew`.
     fn tell_neighbours(&mut self, anew: &[IpNet]) {
-        if let Some(wiring) = self.present.as_ref().map(|present| self.wiring(present)) {
+        let present = self.present.as_ref();
+        let present = present.filter(|_| self.neighbours.are_told());
+        if let Some(wiring) = present.map(|present| self.wiring(present)) {
             self.neighbours.tell(wiring.proxies(), anew);
         }
     }

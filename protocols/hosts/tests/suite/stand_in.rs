@@ -26,8 +26,13 @@ pub(crate) fn begun_with(setting: Setting) -> Roaming {
 
 /// Returns a site in which the mobile host is at this gateway.
 fn begun(wire: Duration, at: usize) -> Roaming {
+    begun_at(at, wire, GuestExits::OfSilentHome)
+}
+
+fn begun_at(at: usize, wire: Duration, exits: GuestExits) -> Roaming {
     let mut site = begun_with(Setting {
         wire,
+        exits,
         ..Setting::default()
     });
     if at != HOME {
@@ -40,16 +45,7 @@ fn begun(wire: Duration, at: usize) -> Roaming {
 
 /// The same on a site that translates no addresses.
 fn begun_untranslated(wire: Duration, at: usize) -> Roaming {
-    let mut site = begun_with(Setting {
-        wire,
-        exits: GuestExits::Untranslated,
-        ..Setting::default()
-    });
-    if at != HOME {
-        site.move_to(at);
-        site.run(SECOND, false);
-    }
-    site
+    begun_at(at, wire, GuestExits::Untranslated)
 }
 
 /// Cuts a gateway off from all others, and from the mobile host.
