@@ -62,6 +62,8 @@ pub enum Purpose {
     Forwarding,
     /// [`NameServer`](crate::nameserver::NameServer).
     Names,
+    /// [`Hold`](crate::hold::Hold).
+    Hold,
 }
 
 impl Purpose {
@@ -70,6 +72,7 @@ impl Purpose {
         match self {
             Self::Translation => "set `nat = false` and translate by other means",
             Self::Names => "set `dns = \"none\"`",
+            Self::Hold => "end the gateway without handing its connections over",
             Self::Diversion => "let TCP cross by another method than `tcp = \"split\"`",
             Self::Forwarding => {
                 "set `nat = false`, `isolate = false` and no `networks`, turn forwarding on \
@@ -86,6 +89,7 @@ impl fmt::Display for Purpose {
             Self::Diversion => "splitting TCP",
             Self::Forwarding => "forwarding by rule",
             Self::Names => "a resolver for mobile hosts",
+            Self::Hold => "handing connections over",
         })
     }
 }
@@ -117,6 +121,7 @@ impl Table {
             Purpose::Diversion => format!("lasthop_{instance}_split"),
             Purpose::Forwarding => format!("lasthop_{instance}_forward"),
             Purpose::Names => format!("lasthop_{instance}_names"),
+            Purpose::Hold => format!("lasthop_{instance}_hold"),
         })
     }
 

@@ -134,6 +134,11 @@ impl TransparentStream {
         self.socket.into()
     }
 
+    /// Returns its socket.
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
     fn of(socket: Socket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         socket.set_tcp_nodelay(true)?;
@@ -233,7 +238,7 @@ fn listen(address: SocketAddr, congestion_control: Option<&str>) -> io::Result<S
     Ok(socket)
 }
 
-fn new_socket(address: SocketAddr) -> io::Result<Socket> {
+pub(crate) fn new_socket(address: SocketAddr) -> io::Result<Socket> {
     let kind = Type::STREAM.nonblocking().cloexec();
     Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))
 }
@@ -242,7 +247,7 @@ fn set_congestion_control(socket: &Socket, name: Option<&str>) -> io::Result<()>
     name.map_or(Ok(()), |name| socket.set_tcp_congestion(name.as_bytes()))
 }
 
-fn set_transparent(socket: &Socket, address: SocketAddr) -> io::Result<()> {
+pub(crate) fn set_transparent(socket: &Socket, address: SocketAddr) -> io::Result<()> {
     if address.is_ipv4() {
         return socket.set_ip_transparent_v4(true);
     }

@@ -20,6 +20,7 @@ use planted::Bug;
 
 use crate::diversion::Diversion;
 use crate::forwarding::Forwarding;
+use crate::hold::Hold;
 use crate::nameserver::NameServer;
 use crate::namespace::{Namespace, NamespaceError};
 use crate::nat::Masquerade;
@@ -247,6 +248,11 @@ impl UndoLog {
     /// Installs a diversion of connections, removed at the end.
     pub fn install_diversion(&mut self, diversion: &Diversion) -> Result<(), UndoError> {
         self.guard_table(diversion.table(), || diversion.install())
+    }
+
+    /// Has packets to connections dropped, until the end.
+    pub fn install_hold(&mut self, hold: &Hold) -> Result<(), UndoError> {
+        self.guard_table(hold.table(), || hold.install())
     }
 
     /// Removes at the end a diversion that other processes may install later.

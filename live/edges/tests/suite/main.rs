@@ -7,6 +7,7 @@ mod ethernet;
 mod fuse;
 mod neighbours;
 mod parcel;
+mod repair;
 mod support;
 mod system;
 mod tun;
