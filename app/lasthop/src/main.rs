@@ -19,6 +19,7 @@ mod drain;
 mod emulate;
 mod entropy;
 mod failure;
+mod hand_over;
 mod help;
 mod interrupt;
 mod invite;

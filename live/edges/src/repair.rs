@@ -318,12 +318,12 @@ impl Image {
 fn state(of_kernel: u8) -> io::Result<Option<State>> {
     // The numbers are those of tcp_states.h.
     let [has_ended, is_finishing, is_finished] = match of_kernel {
-        1 => [false, false, false], // ESTABLISHED
-        4 => [false, true, false],  // FIN-WAIT-1
-        5 => [false, true, true],   // FIN-WAIT-2
-        8 => [true, false, false],  // CLOSE-WAIT
+        1 => [false, false, false],    // ESTABLISHED
+        4 => [false, true, false],     // FIN-WAIT-1
+        5 => [false, true, true],      // FIN-WAIT-2
+        8 => [true, false, false],     // CLOSE-WAIT
         9 | 11 => [true, true, false], // LAST-ACK, CLOSING
-        6 | 7 => return Ok(None),   // TIME-WAIT, CLOSE
+        6 | 7 => return Ok(None),      // TIME-WAIT, CLOSE
         _ => return Err(Errno::NOTCONN.into()),
     };
     Ok(Some(State {
@@ -390,11 +390,7 @@ fn set<T: IntoBytes + Immutable>(socket: &Socket, option: i32, value: T) -> io::
     set_all(socket, option, &[value])
 }
 
-fn set_all<T: IntoBytes + Immutable>(
-    socket: &Socket,
-    option: i32,
-    values: &[T],
-) -> io::Result<()> {
+fn set_all<T: IntoBytes + Immutable>(socket: &Socket, option: i32, values: &[T]) -> io::Result<()> {
     // SAFETY: the call reads as many bytes as there are, which live through it.
     let result = unsafe {
         libc::setsockopt(

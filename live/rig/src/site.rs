@@ -293,10 +293,25 @@ impl Site {
 
     fn start_with(&self, name: &str, options: &[&str]) -> Result<Process, Failure> {
         let gateway = GATEWAYS.iter().position(|gateway| *gateway == name);
-        let (role, host) = match gateway {
-            Some(gateway) => ("gateway", &self.gateways[gateway]),
-            None => ("mobile", &self.mobile),
+        let host = gateway.map_or(&self.mobile, |gateway| &self.gateways[gateway]);
+        let role = if gateway.is_some() {
+            "gateway"
+        } else {
+            "mobile"
         };
+        self.start_on(host, [role, name], options)
+    }
+
+    /// Starts a daemon on a host in a role, `gateway` or `mobile`, with the configuration of a name.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start_on(
+        &self,
+        host: &Namespace,
+        [role, name]: [&str; 2],
+        options: &[&str],
+    ) -> Result<Process, Failure> {
         let mut command = Command::new(&self.program);
         command.args([role, "--config", &format!("{name}.toml")]);
         command.args(options);

@@ -1,6 +1,10 @@
 //! The succession of a gateway's processes: the split connections of one that ends go on with the next one, which has
 //! their sockets and their state. It gets both in one [`Parcel`], from the process itself ([`ask_predecessor`]) or from
-//! the supervisor, which keeps it meanwhile.
+//! the supervisor, which keeps it meanwhile. A gateway on another machine gets the state of the sockets in their place
+//! ([`transfer`]).
+
+pub mod dialogue;
+pub mod transfer;
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -9,6 +13,7 @@ use std::path::Path;
 
 use edges::parcel::{Parcel, Space};
 use hosts::Handover;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use split::SocketId;
 
@@ -25,9 +30,21 @@ const FORMAT: u32 = 1;
 #[derive(Debug)]
 pub struct Succession {
     connections: Handover,
-    sockets: Vec<SocketState>,
-    /// The descriptors of the sockets, in the same order.
-    descriptors: Vec<OwnedFd>,
+    sockets: Vec<(SocketState, Given)>,
+}
+
+/// What became of a socket.
+#[derive(Debug)]
+pub(crate) enum Given {
+    /// It is open. If `has_ended`, nothing follows what can be read, though the kernel here does not know that.
+    Open {
+        descriptor: OwnedFd,
+        has_ended: bool,
+    },
+    /// Both directions have ended, and everything was read.
+    Ended,
+    /// It was reset, or could not be carried over.
+    Failed,
 }
 
 /// What a parcel contains besides descriptors.
@@ -43,7 +60,6 @@ impl Succession {
         Self {
             connections,
             sockets: Vec::new(),
-            descriptors: Vec::new(),
         }
     }
 
@@ -54,8 +70,12 @@ impl Succession {
 
     /// Adds a socket.
     pub(crate) fn add(&mut self, state: SocketState, descriptor: OwnedFd) {
-        self.sockets.push(state);
-        self.descriptors.push(descriptor);
+        let has_ended = false;
+        let given = Given::Open {
+            descriptor,
+            has_ended,
+        };
+        self.sockets.push((state, given));
     }
 
     /// Returns the number of sockets.
@@ -64,9 +84,8 @@ impl Succession {
     }
 
     /// Returns the connections, and each socket with its state.
-    pub(crate) fn into_parts(self) -> (Handover, impl Iterator<Item = (SocketState, OwnedFd)>) {
-        let sockets = self.sockets.into_iter().zip(self.descriptors);
-        (self.connections, sockets)
+    pub(crate) fn into_parts(self) -> (Handover, Vec<(SocketState, Given)>) {
+        (self.connections, self.sockets)
     }
 
     /// Packs it.
@@ -74,12 +93,18 @@ impl Succession {
     /// # Errors
     /// Those of [`Space::pack`]. All connections are reset then.
     pub(crate) fn pack(self, space: Space) -> io::Result<Parcel> {
+        let (mut sockets, mut descriptors) = (Vec::new(), Vec::new());
+        for (state, given) in self.sockets {
+            if let Given::Open { descriptor, .. } = given {
+                sockets.push(state);
+                descriptors.push(descriptor);
+            }
+        }
         let state = State {
             connections: self.connections,
-            sockets: self.sockets,
+            sockets,
         };
-        let bytes = postcard::to_extend(&state, FORMAT.to_le_bytes().to_vec());
-        space.pack(&bytes.map_err(io::Error::other)?, self.descriptors)
+        space.pack(&write(&state)?, descriptors)
     }
 
     /// Unpacks what another process has packed.
@@ -88,29 +113,42 @@ impl Succession {
     /// Those of [`Parcel::unpack`], and `InvalidData` if the state has another format. All connections are reset then.
     pub fn unpack(parcel: Parcel) -> io::Result<Self> {
         let (bytes, descriptors) = parcel.unpack()?;
-        let broken = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
-        let (format, rest) = bytes
-            .split_first_chunk()
-            .ok_or_else(|| broken("it has no format".into()))?;
-        let format = u32::from_le_bytes(*format);
-        if format != FORMAT {
-            let what = format!("it has format {format}, and this version reads format {FORMAT}");
-            return Err(broken(what));
-        }
         let State {
             connections,
             sockets,
-        } = postcard::from_bytes(rest).map_err(|error| broken(error.to_string()))?;
+        } = read(&bytes)?;
         if sockets.len() != descriptors.len() {
             let [said, had] = [sockets.len(), descriptors.len()];
             return Err(broken(format!("it has {had} sockets in place of {said}")));
         }
-        Ok(Self {
-            connections,
-            sockets,
-            descriptors,
-        })
+        let mut succession = Self::of(connections);
+        for (state, descriptor) in sockets.into_iter().zip(descriptors) {
+            succession.add(state, descriptor);
+        }
+        Ok(succession)
     }
+}
+
+/// Returns a state as bytes, with the number of its format.
+fn write<S: Serialize>(state: &S) -> io::Result<Vec<u8>> {
+    postcard::to_extend(state, FORMAT.to_le_bytes().to_vec()).map_err(io::Error::other)
+}
+
+/// Returns the state that [`write`] has given.
+fn read<S: DeserializeOwned>(bytes: &[u8]) -> io::Result<S> {
+    let (format, rest) = bytes
+        .split_first_chunk()
+        .ok_or_else(|| broken("it has no format"))?;
+    let format = u32::from_le_bytes(*format);
+    if format != FORMAT {
+        let what = format!("it has format {format}, and this version reads format {FORMAT}");
+        return Err(broken(what));
+    }
+    postcard::from_bytes(rest).map_err(|error| broken(error.to_string()))
+}
+
+fn broken(what: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what.into())
 }
 
 /// A process that waits for the end of this one.

@@ -20,6 +20,7 @@ use crate::config::Source;
 use crate::config::caps::Caps;
 use crate::config::gateway::{self as config, GatewayConfig};
 use crate::failure::Failure;
+use crate::hand_over;
 use crate::state::refresh;
 use crate::up;
 
@@ -29,6 +30,8 @@ Examples:
   lasthop gateway --config gateway.toml
   LASTHOP_LOG=debug lasthop gateway --config gateway.toml
   lasthop gateway --config gateway.toml --take-over   a new version takes the place of the one that runs
+  lasthop gateway --config gateway.toml --take-over-with 'ssh root@east lasthop gateway hand-over'
+                                           this machine takes the place of another one
 
 SIGHUP, or `lasthop reload`, makes it read FILE again: mobile hosts are added, changed and revoked without a packet
 lost for the others. app/lasthop/examples/gateway.toml shows every setting. It needs root or CAP_NET_ADMIN (and
@@ -45,6 +48,9 @@ pub(crate) struct Arguments {
     /// Take the place of the gateway that runs with this configuration, if one does: its split connections go on
     #[arg(long)]
     take_over: bool,
+    /// Take the place of the gateway with the same keys on another machine, which this command hands over
+    #[arg(long, value_name = "COMMAND", conflicts_with = "take_over")]
+    take_over_with: Option<String>,
     /// Leave the terminal
     #[arg(long, hide = true)]
     detached: bool,
@@ -58,6 +64,7 @@ enum Action {
     Up(up::UpArguments),
     Restart(up::DownArguments),
     Down(up::DownArguments),
+    HandOver(hand_over::Arguments),
 }
 
 /// Runs a gateway until a signal ends it, or starts or ends the one of `gateway up`.
@@ -66,6 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         (Some(Action::Up(arguments)), _) => up::up(arguments),
         (Some(Action::Restart(arguments)), _) => up::restart(arguments),
         (Some(Action::Down(arguments)), _) => up::down(arguments),
+        (Some(Action::HandOver(arguments)), _) => hand_over::run(arguments),
         (None, Some(path)) => run_with(path, arguments),
         (None, None) => Err(Failure::setting("name the configuration with --config")),
     }
@@ -82,7 +90,10 @@ fn run_with(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     if config.mobiles().next().is_none() && config.gateways.is_empty() {
         tracing::warn!("no peers are configured, so no mobile host can connect");
     }
-    let former = succession::former(&source, arguments.take_over)?;
+    let former = match &arguments.take_over_with {
+        Some(command) => Some(succession::elsewhere(&source, command)?),
+        None => succession::here(&source, arguments.take_over)?,
+    };
     let plan = bearer::Plan {
         carrier: config.hop.carrier(&source)?,
         hop: &config.hop,

@@ -27,7 +27,6 @@ use edges::bearer::{Bearer, DatagramBearer};
 use edges::clock;
 use edges::detour::Detour;
 use edges::netlink::NetworkWatch;
-use edges::parcel::Parcel;
 use edges::signals::{Signals, protect_memory};
 use edges::tun::{TunDevice, TunOptions};
 use edges::undo::{UndoError, UndoLog};
@@ -56,6 +55,7 @@ pub(crate) use mobile::{Arguments as MobileArguments, check as check_mobile, run
 pub(crate) use names::{COMMAND as RESOLVER_HELPER, run_resolver_helper};
 pub(crate) use privileges::{COMMAND as HELPER, run_helper};
 use privileges::{Duties, Keeper, Marks, Needs};
+use succession::Former;
 
 /// Default UDP port of a gateway.
 pub(crate) const PORT: u16 = 51_830;
@@ -121,7 +121,7 @@ impl Daemon {
     /// the system that this end needs besides its device; its second argument is the name of the device.
     fn run(
         self,
-        former: Option<Parcel>,
+        former: Option<Former>,
         network: impl FnOnce(&mut UndoLog, &str) -> Result<(), UndoError>,
     ) -> Result<(), Failure> {
         let (role, peers) = (self.host.role, names_of(&self.host.peers));
@@ -158,6 +158,7 @@ impl Daemon {
         let here = bearer.local_address();
         let supervisor = supervisor()?;
         let sockets = vec![socket.clone(), socket.with_extension(signals::ENDING)];
+        let former = former.map(Former::take).transpose()?;
         let duties = Duties {
             sockets,
             splitting: splitting.as_ref(),
@@ -171,7 +172,7 @@ impl Daemon {
         detach_log()?;
         let start = |opened: split::Opened| opened.start(keeper.divert());
         let mut sockets = splitting.map(start).transpose()?;
-        first.extend(succession::begin(former, sockets.as_mut()));
+        first.extend(succession::begin(former.flatten(), sockets.as_mut()));
         let ports = Ports {
             signals: Some(signals),
             control: Some(control),

@@ -116,6 +116,7 @@ pub(super) struct Opened {
 impl Opened {
     /// Opens the listener.
     pub(super) fn new(plan: Plan) -> Result<Self, Failure> {
+        allow_connections(plan.settings.connections.0)?;
         let name = plan.settings.congestion_control.as_deref();
         let listener =
             TransparentListener::open(name).map_err(|error| match (error.kind(), name) {
@@ -199,26 +200,30 @@ impl Opened {
 
     /// Starts the sockets that answer; `divert` installs the diversion [`later`](Self::later).
     pub(super) fn start(self, divert: Divert) -> Result<Sockets, Failure> {
-        let config = self.plan.config();
-        let files = FILES_BESIDE + FILES_EACH * config.connections as u64;
-        let allowed = allow_open_files(files).map_err(Failure::setting)?;
-        if allowed < files {
-            tracing::warn!(
-                "{} connections need {files} open files, but only {allowed} are allowed: raise the limit (ulimit -n, \
-                 LimitNOFILE), or lower `connections` of `[split]`",
-                config.connections
-            );
-        }
+        let memory = self.plan.config().memory();
         let options = Options {
             congestion_control: self.plan.settings.congestion_control,
             divert: (self.plan.end == End::Mobile).then_some(divert),
             former: self.former,
             destinations: self.plan.destinations,
-            memory: config.memory(),
+            memory,
             space: self.space,
         };
         Sockets::new(options, self.listener).map_err(Failure::setting)
     }
+}
+
+/// Lets this process open the files of so many connections.
+fn allow_connections(connections: usize) -> Result<(), Failure> {
+    let files = FILES_BESIDE + FILES_EACH * connections as u64;
+    let allowed = allow_open_files(files).map_err(Failure::setting)?;
+    if allowed < files {
+        tracing::warn!(
+            "{connections} connections need {files} open files, but only {allowed} are allowed: raise the limit \
+             (ulimit -n, LimitNOFILE), or lower `connections` of `[split]`",
+        );
+    }
+    Ok(())
 }
 
 /// Delivers marked packets to this host, whatever their destination.

@@ -1,40 +1,81 @@
-//! A gateway that goes on with the split connections of a former process.
+//! A gateway that goes on with the split connections of a former process, here or on another machine.
 
 use edges::parcel::Parcel;
 use hosts::Input;
 use runtime::sockets::Sockets;
+use runtime::succession::dialogue::Predecessor;
 use runtime::succession::{STORED_AS, Succession, ask_predecessor};
 
 use super::gateway::check;
 use crate::config::Source;
 use crate::failure::Failure;
 
-/// Returns the split connections of a former process: those that the supervisor has kept, or those of the gateway that
-/// runs, which ends for that. It ends only if this one can start, as far as that can be checked.
-pub(super) fn former(source: &Source, takes_over: bool) -> Result<Option<Parcel>, Failure> {
+/// Where the connections of a former process are.
+pub(super) enum Former {
+    /// Here: that process has ended.
+    Here(Parcel),
+    /// On another machine, where it still runs.
+    Elsewhere(Predecessor),
+}
+
+/// Returns the connections of a former process here: those that the supervisor has kept, or, if `takes_over`, those of
+/// the gateway that runs, which ends for that. It ends only if this one can start, as far as that can be checked.
+pub(super) fn here(source: &Source, takes_over: bool) -> Result<Option<Former>, Failure> {
     if !takes_over {
-        return Ok(Parcel::inherited(STORED_AS));
+        return Ok(Parcel::inherited(STORED_AS).map(Former::Here));
     }
     let socket = source.socket()?;
     check(source.clone())?;
-    ask_predecessor(&socket).map_err(|error| {
+    let parcel = ask_predecessor(&socket).map_err(|error| {
         let at = socket.display();
         Failure::setting(format!(
             "the gateway that runs does not hand its connections over ({at}: {error}); it may be of an older version: \
              end it, and start this one without --take-over"
         ))
-    })
+    })?;
+    Ok(parcel.map(Former::Here))
 }
 
-/// Goes on with the split connections of a former process; returns the input with which the host does.
-pub(super) fn begin(parcel: Option<Parcel>, sockets: Option<&mut Sockets>) -> Option<Input> {
-    let (parcel, sockets) = parcel.zip(sockets)?;
-    let taken = Succession::unpack(parcel).and_then(|succession| {
-        let count = succession.count();
-        Ok((count, sockets.take_over(succession)?))
-    });
-    match taken {
-        Ok((count, input)) => {
+/// Returns the connections of a gateway on another machine, which this command hands over once this one is ready.
+pub(super) fn elsewhere(source: &Source, command: &str) -> Result<Former, Failure> {
+    check(source.clone())?;
+    let predecessor = Predecessor::start(command).map_err(|error| {
+        Failure::setting(format!(
+            "the command '{command}' offers no connections: {error}; it has to run `lasthop gateway hand-over` as root \
+             on the other machine"
+        ))
+    })?;
+    Ok(Former::Elsewhere(predecessor))
+}
+
+impl Former {
+    /// Returns the connections, with their sockets. A gateway on another machine ends for that, so everything has to be
+    /// ready here, and privileges are needed.
+    pub(super) fn take(self) -> Result<Option<Succession>, Failure> {
+        match self {
+            Self::Here(parcel) => Ok(Succession::unpack(parcel)
+                .inspect_err(|error| {
+                    tracing::warn!("split connections of the former process are reset: {error}");
+                })
+                .ok()),
+            Self::Elsewhere(predecessor) => predecessor.succeed().map_err(|error| {
+                Failure::broken(format!(
+                    "the gateway on the other machine does not hand its connections over: {error}"
+                ))
+            }),
+        }
+    }
+}
+
+/// Goes on with the connections of a former process; returns the input with which the host does.
+pub(super) fn begin(
+    succession: Option<Succession>,
+    sockets: Option<&mut Sockets>,
+) -> Option<Input> {
+    let (succession, sockets) = succession.zip(sockets)?;
+    let count = succession.count();
+    match sockets.take_over(succession) {
+        Ok(input) => {
             tracing::info!("{count} sockets of split connections go on");
             Some(input)
         }

@@ -10,9 +10,10 @@ use crate::support::{able, wait_until};
 
 const SECTION: &str = "nat = false\n[follow]\nnetworks = [\"10.73.0.0/24\"]\nlan = \"wire\"\n";
 
-/// Returns a site whose mobile host is a neighbour of the fixed host's.
-fn on_lan() -> Hosts {
-    let hosts = Hosts::create("");
+/// Returns a site whose mobile host is a neighbour of the fixed host's; the
+/// lines `terms` are of the mobile host's section at its home.
+pub(crate) fn on_lan(terms: &str) -> Hosts {
+    let hosts = Hosts::create(terms);
     hosts.site.join_lan().unwrap();
     for (gateway, nat) in GATEWAYS.into_iter().zip(["false", "true", "true"]) {
         hosts.replace(gateway, &format!("nat = {nat}\n"), SECTION);
@@ -52,7 +53,7 @@ fn connections_go_on_while_their_home_is_dead() {
     if !able() {
         return;
     }
-    let hosts = on_lan();
+    let hosts = on_lan("");
     let site = &hosts.site;
     let mut daemons = site.start_all().unwrap();
     let kill = |daemons: &mut [Process], gateway: usize| {
@@ -89,7 +90,7 @@ fn connections_go_on_while_their_home_stands_still() {
     if !able() {
         return;
     }
-    let hosts = on_lan();
+    let hosts = on_lan("");
     let site = &hosts.site;
     let daemons = site.start_all().unwrap();
     Download::between(

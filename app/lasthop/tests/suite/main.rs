@@ -25,6 +25,7 @@ mod host_network;
 mod hostile_split;
 mod join;
 mod lab;
+mod machines;
 mod mount;
 mod newcomer;
 mod nfs_command;

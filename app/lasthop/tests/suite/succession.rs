@@ -40,7 +40,7 @@ fn wait_until_agreed(hosts: &Hosts, lines: &str) {
 }
 
 /// Sends `question`, and its end, and expects the same as the answer.
-fn exchange(mut asks: TcpStream, mut answers: TcpStream, question: &'static [u8]) {
+pub(crate) fn exchange(mut asks: TcpStream, mut answers: TcpStream, question: &'static [u8]) {
     for end in [&asks, &answers] {
         end.set_read_timeout(Some(LONG)).unwrap();
     }

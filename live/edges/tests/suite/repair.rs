@@ -53,7 +53,10 @@ impl Hosts {
             on(machine, |netlink| {
                 netlink.rename_link("eth.new", there).unwrap();
                 netlink.set_up(there).unwrap();
-                for own in [format!("10.1.{number}.2/24"), format!("fd01:{number}::2/64")] {
+                for own in [
+                    format!("10.1.{number}.2/24"),
+                    format!("fd01:{number}::2/64"),
+                ] {
                     netlink.add_address(there, net(&own)).unwrap();
                 }
                 for (address, prefix) in SERVER.into_iter().zip([32, 128]) {

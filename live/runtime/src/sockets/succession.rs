@@ -2,16 +2,18 @@
 
 use std::io;
 
+use bytes::Bytes;
 use edges::parcel::Space;
 use edges::transparent::TransparentStream;
 use hosts::{Handover, Input};
-use redirector::Chunks;
+use redirector::{Chunks, Content};
 use serde::{Deserialize, Serialize};
-use split::SocketId;
+use split::{SocketEvent, SocketId};
 
 use super::Sockets;
 use super::connection::{Connection, Stream};
-use crate::succession::Succession;
+use crate::succession::{Given, Succession};
+use edges::repair;
 
 /// State of a socket with which the next process goes on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +26,17 @@ pub(crate) struct SocketState {
     pub(super) is_finishing: bool,
     /// True if its sending direction is closed.
     pub(super) is_finished: bool,
+}
+
+impl SocketState {
+    /// Has what the kernel of another machine had not sent written again, here, and the end behind it, if it was not
+    /// acknowledged: no kernel can be given these.
+    pub(crate) fn write_again(&mut self, unsent: Bytes, kernel: repair::State) {
+        let pending = std::mem::replace(&mut self.pending, unsent.into());
+        self.pending.append(pending);
+        self.is_finishing |= kernel.is_finishing;
+        self.is_finished = kernel.is_finished;
+    }
 }
 
 impl Sockets {
@@ -57,12 +70,31 @@ impl Sockets {
     /// System errors: a descriptor is no socket of TCP.
     pub fn take_over(&mut self, succession: Succession) -> io::Result<Input> {
         let (connections, sockets) = succession.into_parts();
-        for (state, descriptor) in sockets {
-            let socket = TransparentStream::resume(descriptor)?;
+        for (state, given) in sockets {
             let id = state.id;
-            self.insert(id, Connection::resumed(socket, &state));
+            let (descriptor, has_ended) = match given {
+                Given::Open {
+                    descriptor,
+                    has_ended,
+                } => (descriptor, has_ended),
+                Given::Ended => {
+                    self.report(id, SocketEvent::Finished);
+                    continue;
+                }
+                Given::Failed => {
+                    self.fail(id, &io::ErrorKind::ConnectionReset.into());
+                    continue;
+                }
+            };
+            let socket = TransparentStream::resume(descriptor)?;
+            let mut connection = Connection::resumed(socket, &state);
+            connection.has_ended = has_ended;
+            self.insert(id, connection);
             // What is pending is written first, and then there is room.
             self.change(id, |_| ());
+            if has_ended {
+                self.look(id);
+            }
         }
         Ok(Input::TakeOver(Box::new(connections)))
     }
@@ -82,7 +114,7 @@ impl Connection {
     fn into_parts(self) -> (Stream, Chunks, [bool; 2]) {
         let mut pending = Chunks::default();
         for bytes in self.pending {
-            redirector::Content::append(&mut pending, bytes.into());
+            pending.append(bytes.into());
         }
         let state = [self.is_finishing, self.is_finished];
         (self.stream, pending, state)
