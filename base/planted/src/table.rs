@@ -63,6 +63,8 @@ bugs! {
     UndoIsInMemoryOnly: "R12", "edges::undo";
     /// What is requested of streams while they wait for the next process of a gateway is dropped.
     RequestsAreDropped: "R13", "hosts::what_happens_meanwhile";
+    /// Packets to connections that leave for another machine are not dropped, so their frozen sockets acknowledge more.
+    FrozenAcknowledges: "R13", "edges::repair::nothing_is_lost";
     /// The first authenticator of an initiation is not checked, so strangers get answers.
     Mac1IsNotRead: "S1", "world";
     /// Each initiation of a flood is computed, whatever the budget.

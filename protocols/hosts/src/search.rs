@@ -84,6 +84,10 @@ impl Search {
     pub(crate) fn found(&mut self, at: HopAddress) {
         self.unanswered = None;
         self.pause = None;
+        if self.places.contains(&at) {
+            // The search was not in vain: the next one, if there is one, does not wait for it.
+            self.next = Instant::ZERO;
+        }
         self.places.clear();
         self.others.found(at);
     }
@@ -150,5 +154,35 @@ impl Search {
         let is_there = |udp: &SocketAddr| udp.ip() == tls.ip();
         all.find(is_there)
             .or(Some(SocketAddr::new(tls.ip(), known.port())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the time until a peer is searched for whose address is refused.
+    fn wait(search: &mut Search, from: Instant) -> Duration {
+        let mut now = from;
+        while !search.sent(now, false) {
+            now += Duration::from_millis(100);
+        }
+        now.since(from)
+    }
+
+    #[test]
+    fn a_search_that_has_found_the_peer_does_not_delay_the_next_one() {
+        let [here, there] = ["203.0.113.1:1", "203.0.113.2:1"].map(|at| at.parse().unwrap());
+        let mut search = Search::new(Some(here), None);
+        let begin = Instant::ZERO + Duration::from_secs(1);
+        assert_eq!(wait(&mut search, begin), PATIENCE_WITHOUT_HOPE);
+        assert!(search.add(begin, there));
+        search.found(there);
+        let later = begin + Duration::from_secs(2);
+        assert_eq!(wait(&mut search, later), PATIENCE_WITHOUT_HOPE);
+        // The peer is back where it was: whoever answers seldom is not searched for each time.
+        search.found(there);
+        let end = begin + Duration::from_secs(4);
+        assert!(wait(&mut search, end) > PATIENCE_WITHOUT_HOPE);
     }
 }

@@ -1,8 +1,9 @@
 //! A gateway that moves to another machine, and what goes on.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::Shutdown;
+use std::process::{Child, Command, Stdio};
 
 use rig::Process;
 use rig::site::{GATEWAYS, MOBILE};
@@ -11,7 +12,7 @@ use crate::follow::on_lan;
 use crate::site::Hosts;
 use crate::succession::exchange;
 use crate::support::download::Download;
-use crate::support::{FIXED_HOST, LONG, PROGRAM, able, connect, wait_until};
+use crate::support::{self, FIXED_HOST, LONG, PROGRAM, able, connect, wait_until};
 
 /// The gateway on either machine, by its configuration.
 const MACHINES: [&str; 2] = [GATEWAYS[0], "spare"];
@@ -96,4 +97,105 @@ fn split_connections_go_on_with_another_machine() {
         asked.read_to_string(&mut late).unwrap();
         assert_eq!(late, "late");
     }
+}
+
+/// Starts `hand-over` on the gateway's machine, and waits for its offer.
+fn offer(hosts: &support::Hosts) -> Child {
+    let mut command = Command::new(PROGRAM);
+    command.args(["gateway", "hand-over", "--config"]);
+    command.arg(hosts.folder.path().join("gateway.toml"));
+    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let pipes = pipes.stderr(Stdio::piped());
+    let mut child = hosts.gateway.run(|| pipes.spawn()).unwrap().unwrap();
+    let mut line = String::new();
+    BufReader::with_capacity(1, child.stdout.as_mut().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert_eq!(line, "lasthop hands over 1\n");
+    child
+}
+
+/// The other gateway goes away after it has had this one end.
+#[test]
+fn connections_that_nobody_takes_are_reset() {
+    if !able() {
+        return;
+    }
+    let hosts = support::Hosts::create();
+    hosts.configure_more("gateway", "public_key", "tcp = \"split\"");
+    let before = hosts.traces();
+    let [mut gateway, mobile] = hosts.start_both();
+    hosts.wait_until("the ends agree", || {
+        hosts.peer("gateway")["hop"]["tcp"]["method"] == "plain"
+    });
+    let (mut asks, mut answers) = connect(&hosts.mobile, &hosts.fixed, FIXED_HOST).unwrap();
+
+    // One that goes away before changes nothing.
+    let gone = offer(&hosts).wait_with_output().unwrap();
+    let words = String::from_utf8_lossy(&gone.stderr);
+    assert_eq!(gone.status.code(), Some(2), "{words}");
+    assert!(words.contains("nothing has changed here"), "{words}");
+    asks.write_all(b"ping").unwrap();
+    answers.read_exact(&mut [0; 4]).unwrap();
+
+    let mut other = offer(&hosts);
+    other.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    let output = other.wait_with_output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{words}");
+    assert!(words.contains("1 sockets are reset"), "{words}");
+    assert!(output.stdout.starts_with(b"connections "));
+    assert!(gateway.0.wait().unwrap().success(), "{}", hosts.logs());
+    answers.set_read_timeout(Some(LONG)).unwrap();
+    let end = answers.read(&mut [0]).unwrap_err();
+    assert_eq!(end.kind(), ErrorKind::ConnectionReset);
+    mobile.terminate();
+    assert_eq!(hosts.traces(), before);
+}
+
+/// A gateway does not start if the other one does not hand over; if that one does not run, there is nothing to hand
+/// over.
+#[test]
+fn who_cannot_take_over_does_not_start() {
+    if !able() {
+        return;
+    }
+    let hosts = support::Hosts::create();
+    let configuration = hosts.folder.path().join("gateway.toml");
+    let run = |command: &str| {
+        let mut lasthop = Command::new(PROGRAM);
+        lasthop.args(["gateway", "--take-over-with", command, "--config"]);
+        lasthop.arg(&configuration);
+        let output = hosts.gateway.run(|| lasthop.output()).unwrap().unwrap();
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), words)
+    };
+    let before = hosts.traces();
+    for (command, expected, words) in [
+        ("exit 1", 2, "offers no connections"),
+        ("echo Welcome; cat", 2, "says \"Welcome\""),
+        (
+            "echo lasthop hands over 1; read go; echo connections 4; echo none",
+            1,
+            "it has format 1701736302",
+        ),
+        (
+            "echo lasthop hands over 1; read go; exit 1",
+            1,
+            "does not hand its connections over",
+        ),
+    ] {
+        let (code, said) = run(command);
+        assert_eq!(code, Some(expected), "{said}");
+        assert!(said.contains(words), "{said}");
+        assert_eq!(hosts.traces(), before, "{command}");
+    }
+    let _mobile = hosts.start("mobile");
+    let other = fs::read_to_string(&configuration).unwrap();
+    let other = other.replace("/state\"", "/other\"");
+    let path = hosts.folder.path().join("other.toml");
+    fs::write(&path, other).unwrap();
+    let command = format!("{PROGRAM} gateway hand-over --config {}", path.display());
+    let _gateway = hosts.start_as("gateway", &["--take-over-with", &command], &[]);
+    hosts.wait_until_connected();
 }

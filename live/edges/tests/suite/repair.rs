@@ -15,7 +15,7 @@ use edges::transparent::{Asks, TransparentStream};
 
 use crate::support::{has_program, net, privileged};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// The server's addresses, and those that move.
 const SERVER: [&str; 2] = ["198.51.100.2", "2001:db8::2"];
 const MOVING: [&str; 2] = ["10.73.0.5", "fd73::5"];
@@ -118,8 +118,8 @@ impl Hosts {
         };
         self.machines[0].run(|| hold.install()).unwrap().unwrap();
         let frozen = Frozen::new(descriptor).unwrap();
-        meanwhile();
         let image = frozen.image().unwrap();
+        meanwhile();
         let mut image: Image = copied(&image?);
         let unsent = image.take_unsent();
         // Whoever gets segments of a connection that it does not know resets it.

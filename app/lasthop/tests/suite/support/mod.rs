@@ -238,7 +238,13 @@ impl Hosts {
         Daemon(started.unwrap())
     }
 
-    fn start_as(&self, part: &str, options: &[&str], environment: &[(&str, &str)]) -> Daemon {
+    /// The same, with options of the command.
+    pub(crate) fn start_as(
+        &self,
+        part: &str,
+        options: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Daemon {
         let mut command = Command::new(PROGRAM);
         command
             .envs(environment.iter().copied())
