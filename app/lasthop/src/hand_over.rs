@@ -27,9 +27,9 @@ const EXAMPLES: &str = "\
 Examples, on the machine that takes the place of `east`:
   lasthop gateway --config gateway.toml --take-over-with 'ssh root@east lasthop gateway hand-over'
 
-The other gateway needs the same keys and mobile hosts, and says when it is ready; until then nothing changes here. Then
-the gateway here ends, takes its changes to the system back, and sends its split connections by standard output. They are
-reset if the other one does not take them.";
+The other gateway needs the same keys and mobile hosts, and says when it is ready; until then nothing changes here.
+Then the gateway here ends, takes its changes to the system back, and sends its split connections by standard output.
+They are reset if the other one does not take them.";
 
 /// End the gateway here; its split connections go on with one on another machine, which starts this command.
 #[derive(Debug, Args)]

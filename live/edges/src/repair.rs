@@ -1,4 +1,4 @@
-//! TCP connections that move to another machine (`TCP_REPAIR` of Linux, see criu.org/TCP_connection).
+//! TCP connections that move to another machine (`TCP_REPAIR` of Linux, see the documentation of CRIU).
 //!
 //! A [`Frozen`] connection sends nothing, and its other end notices nothing. Its [`Image`] is all that another kernel
 //! needs to go on with it, once packets come there. First packets to it must be dropped ([`crate::hold`]): a frozen
@@ -39,7 +39,7 @@ const KIND_WINDOW_SCALE: u32 = 3;
 const KIND_SACK: u32 = 4;
 const KIND_TIMESTAMPS: u32 = 8;
 /// `SIOCOUTQNSD`: bytes of the send queue that were never sent. A FIN counts as one.
-const UNSENT: rustix::ioctl::Opcode = 0x894b;
+const UNSENT: libc::Ioctl = 0x894b;
 /// `SO_BUF_LOCK`: whether the sizes of buffers are fixed.
 const BUFFER_LOCK: i32 = 72;
 /// Largest window scale (RFC 7323 §2.3), and the longest queue that is restored, in bytes.
@@ -193,7 +193,7 @@ impl Frozen {
     /// Returns what was sent and is not acknowledged, what was not sent, and the sequence number with which both begin.
     fn send_queue(&self, state: State) -> io::Result<(Bytes, Bytes, u32)> {
         let end = self.choose(SEND_QUEUE)?;
-        let all = outgoing(&self.socket, libc::TIOCOUTQ as _)?;
+        let all = outgoing(&self.socket, libc::TIOCOUTQ)?;
         let unsent = outgoing(&self.socket, UNSENT)?;
         let fin = usize::from(state.is_finishing && !state.is_finished);
         let bytes = self.peek(all.checked_sub(fin).ok_or(Errno::INVAL)?)?;
@@ -243,6 +243,11 @@ impl Frozen {
 }
 
 impl Image {
+    /// Returns this host's end of the connection.
+    pub fn local(&self) -> SocketAddr {
+        self.local
+    }
+
     /// Returns the state of the connection when it was frozen.
     pub fn state(&self) -> State {
         self.state
@@ -356,10 +361,10 @@ fn is_too_large(error: &io::Error) -> bool {
 }
 
 /// Returns what this request says of the send queue.
-fn outgoing(socket: &Socket, request: rustix::ioctl::Opcode) -> io::Result<usize> {
+fn outgoing(socket: &Socket, request: libc::Ioctl) -> io::Result<usize> {
     let mut count: libc::c_int = 0;
     // SAFETY: the request writes one integer that lives through it.
-    let result = unsafe { libc::ioctl(socket.as_raw_fd(), request as _, &raw mut count) };
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), request, &raw mut count) };
     match result {
         0 => Ok(usize::try_from(count).unwrap_or_default()),
         _ => Err(io::Error::last_os_error()),

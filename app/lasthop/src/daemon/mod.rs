@@ -157,10 +157,9 @@ impl Daemon {
         let news = NetworkWatch::open().map_err(Failure::setting)?;
         let here = bearer.local_address();
         let supervisor = supervisor()?;
-        let sockets = vec![socket.clone(), socket.with_extension(signals::ENDING)];
-        let former = former.map(Former::take).transpose()?;
+        let former = succession::take(former, splitting.as_ref())?;
         let duties = Duties {
-            sockets,
+            sockets: vec![socket.clone(), socket.with_extension(signals::ENDING)],
             splitting: splitting.as_ref(),
             detour: mobile.detour,
             source: self.reload.source(),
@@ -172,7 +171,7 @@ impl Daemon {
         detach_log()?;
         let start = |opened: split::Opened| opened.start(keeper.divert());
         let mut sockets = splitting.map(start).transpose()?;
-        first.extend(succession::begin(former.flatten(), sockets.as_mut()));
+        first.extend(succession::begin(former, sockets.as_mut()));
         let ports = Ports {
             signals: Some(signals),
             control: Some(control),

@@ -188,6 +188,11 @@ impl Opened {
         }
     }
 
+    /// Returns true at a gateway whose connections with fixed hosts have the mobile hosts' addresses.
+    pub(super) fn is_transparent(&self) -> bool {
+        matches!(self.plan.end, End::Gateway { transparent: true })
+    }
+
     /// Returns the diversion that is installed, if it is not installed later.
     pub(super) fn installed(&self) -> Option<Diversion> {
         (self.plan.end != End::Mobile).then(|| self.diversion.clone())

@@ -7,6 +7,7 @@ use runtime::succession::dialogue::Predecessor;
 use runtime::succession::{STORED_AS, Succession, ask_predecessor};
 
 use super::gateway::check;
+use super::split::Opened;
 use crate::config::Source;
 use crate::failure::Failure;
 
@@ -48,23 +49,28 @@ pub(super) fn elsewhere(source: &Source, command: &str) -> Result<Former, Failur
     Ok(Former::Elsewhere(predecessor))
 }
 
-impl Former {
-    /// Returns the connections, with their sockets. A gateway on another machine ends for that, so everything has to be
-    /// ready here, and privileges are needed.
-    pub(super) fn take(self) -> Result<Option<Succession>, Failure> {
-        match self {
-            Self::Here(parcel) => Ok(Succession::unpack(parcel)
-                .inspect_err(|error| {
-                    tracing::warn!("split connections of the former process are reset: {error}");
-                })
-                .ok()),
-            Self::Elsewhere(predecessor) => predecessor.succeed().map_err(|error| {
-                Failure::broken(format!(
-                    "the gateway on the other machine does not hand its connections over: {error}"
-                ))
-            }),
+/// Returns the connections of a former process, with their sockets, for this listener. A gateway on another machine
+/// ends for that, so everything has to be ready here, and privileges are needed.
+pub(super) fn take(
+    former: Option<Former>,
+    listener: Option<&Opened>,
+) -> Result<Option<Succession>, Failure> {
+    let predecessor = match former {
+        Some(Former::Elsewhere(predecessor)) => predecessor,
+        Some(Former::Here(parcel)) => {
+            let unpacked = Succession::unpack(parcel).inspect_err(|error| {
+                tracing::warn!("split connections of the former process are reset: {error}");
+            });
+            return Ok(unpacked.ok());
         }
-    }
+        None => return Ok(None),
+    };
+    let transparent = listener.is_some_and(Opened::is_transparent);
+    predecessor.succeed(transparent).map_err(|error| {
+        Failure::broken(format!(
+            "the gateway on the other machine does not hand its connections over: {error}"
+        ))
+    })
 }
 
 /// Goes on with the connections of a former process; returns the input with which the host does.

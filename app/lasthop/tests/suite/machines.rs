@@ -20,7 +20,11 @@ const MACHINES: [&str; 2] = [GATEWAYS[0], "spare"];
 /// Returns the hosts, whose second gateway's machine can take the place of the first one, if the mobile host's TCP
 /// crosses the hop in this way.
 fn hosts(way: &str) -> Hosts {
-    let hosts = on_lan(way);
+    with_spare(on_lan(way))
+}
+
+/// Returns a site whose second gateway's machine can take the place of the first one.
+fn with_spare(hosts: Hosts) -> Hosts {
     let folder = hosts.folder.path();
     let east = fs::read_to_string(folder.join("east.toml")).unwrap();
     let spare = east.replace("state_dir = \"east\"", "state_dir = \"spare\"");
@@ -56,14 +60,17 @@ fn logs(hosts: &Hosts) -> String {
 }
 
 #[test]
-fn split_connections_go_on_with_another_machine() {
+fn connections_go_on_with_another_machine() {
     if !able() {
         return;
     }
-    for transport in ["kernel-tcp", "mtcp", "mtcp-wide"] {
-        let hosts = hosts(&format!(
-            "tcp = \"split\"\nsplit_transport = \"{transport}\""
-        ));
+    for way in [
+        "tcp = \"split\"\nsplit_transport = \"kernel-tcp\"",
+        "tcp = \"split\"\nsplit_transport = \"mtcp\"",
+        "tcp = \"split\"\nsplit_transport = \"mtcp-wide\"",
+        "tcp = \"arq\"",
+    ] {
+        let hosts = hosts(way);
         let site = &hosts.site;
         let mut gateway = start(&hosts, 0, &[]);
         let _mobile = site.start(MOBILE).unwrap();
@@ -83,7 +90,7 @@ fn split_connections_go_on_with_another_machine() {
                     let mut former = std::mem::replace(&mut gateway, next);
                     assert!(former.wait().unwrap().success(), "{}", logs(&hosts));
                     download.goes_on();
-                    println!("{transport}: a pause of {:?}", download.take_pause());
+                    println!("{way:?}: a pause of {:?}", download.take_pause());
                 }
             },
         );
@@ -97,6 +104,30 @@ fn split_connections_go_on_with_another_machine() {
         asked.read_to_string(&mut late).unwrap();
         assert_eq!(late, "late");
     }
+}
+
+/// With address translation their fixed hosts know them by an address of the former machine.
+#[test]
+fn split_connections_with_the_address_of_a_machine_end_with_it() {
+    if !able() {
+        return;
+    }
+    let hosts = Hosts::create("tcp = \"split\"");
+    hosts.replace(GATEWAYS[0], "nat = false", "nat = true");
+    let hosts = with_spare(hosts);
+    hosts.site.connect_outside(1).unwrap();
+    let site = &hosts.site;
+    let gateway = start(&hosts, 0, &[]);
+    let _mobile = site.start(MOBILE).unwrap();
+    let connected = || site.serving() == GATEWAYS[0];
+    wait_until("it is connected", || logs(&hosts), connected);
+    let (mut asks, mut answers) = connect(&site.mobile, &site.fixed, FIXED_HOST).unwrap();
+    let _next = take_over(&hosts, &gateway, 1);
+    asks.set_read_timeout(Some(LONG)).unwrap();
+    let end = asks.read(&mut [0]).unwrap_err();
+    assert_eq!(end.kind(), ErrorKind::ConnectionReset, "{}", logs(&hosts));
+    let sent = || answers.write_all(b"who is there?").is_err();
+    wait_until("the fixed host learns of it", || logs(&hosts), sent);
 }
 
 /// Starts `hand-over` on the gateway's machine, and waits for its offer.

@@ -8,7 +8,7 @@ use edges::transparent::TransparentStream;
 use hosts::{Handover, Input};
 use redirector::{Chunks, Content};
 use serde::{Deserialize, Serialize};
-use split::{SocketEvent, SocketId};
+use split::{Side, SocketEvent, SocketId};
 
 use super::Sockets;
 use super::connection::{Connection, Stream};
@@ -29,6 +29,11 @@ pub(crate) struct SocketState {
 }
 
 impl SocketState {
+    /// Returns the side of its connection.
+    pub(crate) fn side(&self) -> Side {
+        self.id.side
+    }
+
     /// Has what the kernel of another machine had not sent written again, here, and the end behind it, if it was not
     /// acknowledged: no kernel can be given these.
     pub(crate) fn write_again(&mut self, unsent: Bytes, kernel: repair::State) {

@@ -186,8 +186,8 @@ pub struct Predecessor {
 }
 
 impl Predecessor {
-    /// Runs a command of the shell, by which it speaks, and waits for its offer without a limit: it may ask the user for
-    /// a password.
+    /// Runs a command of the shell, by which it speaks, and waits for its offer without a limit: it may ask the user
+    /// for a password.
     ///
     /// # Errors
     /// `UnexpectedEof` if it ends, `InvalidData` if it says something else; system errors.
@@ -205,15 +205,16 @@ impl Predecessor {
         Ok(Self { command, dialogue })
     }
 
-    /// Has it end, and goes on with its connections; none if it had none to hand over. It needs `CAP_NET_ADMIN`.
+    /// Has it end, and goes on with its connections, as [`Succession::restore`] does; none if it had none. It
+    /// needs `CAP_NET_ADMIN`.
     ///
     /// # Errors
     /// `UnexpectedEof` or `TimedOut` if it does not hand them over, and those of [`Succession::restore`].
-    pub fn succeed(mut self) -> io::Result<Option<Succession>> {
+    pub fn succeed(mut self, transparent: bool) -> io::Result<Option<Succession>> {
         let bytes = self.dialogue.take()?;
         let is_none = bytes.is_empty();
         let succession = (!is_none)
-            .then(|| Succession::restore(&bytes))
+            .then(|| Succession::restore(&bytes, transparent))
             .transpose()?;
         self.dialogue.say(TAKEN)?;
         self.command.wait()?;

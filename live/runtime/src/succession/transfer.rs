@@ -5,8 +5,10 @@ use std::net::SocketAddr;
 
 use edges::process::allow_open_files;
 use edges::repair::{Frozen, Image, ends};
+use edges::transparent::is_local;
 use hosts::Handover;
 use serde::{Deserialize, Serialize};
+use split::Side;
 
 use super::{Given, Succession, read, write};
 use crate::sockets::SocketState;
@@ -24,7 +26,7 @@ struct Content {
 /// What crosses of a socket.
 #[derive(Serialize, Deserialize)]
 enum Carried {
-    Image(Image),
+    Image(Box<Image>),
     /// Both directions have ended.
     Ended,
     /// It was reset.
@@ -97,7 +99,7 @@ impl Succession {
                 Ok(Some(mut image)) => {
                     state.write_again(image.take_unsent(), image.state());
                     transfer.frozen.push(socket);
-                    Carried::Image(image)
+                    Carried::Image(image.into())
                 }
                 Ok(None) => Carried::Ended,
                 Err(error) => {
@@ -117,17 +119,21 @@ impl Succession {
     }
 
     /// Goes on with the connections of another machine. One that cannot go on here is reset later, and the log says
-    /// why. It needs `CAP_NET_ADMIN`.
+    /// why: unless `transparent`, those with fixed hosts have an address of the gateway itself, which has to be here.
+    /// It needs `CAP_NET_ADMIN`.
     ///
     /// # Errors
     /// `InvalidData` if it is not what a gateway of this version sends; system errors.
-    pub fn restore(bytes: &[u8]) -> io::Result<Self> {
+    pub fn restore(bytes: &[u8], transparent: bool) -> io::Result<Self> {
         let content: Content = read(bytes)?;
         allow_open_files(FILES_BESIDE + content.sockets.len() as u64)?;
         let mut succession = Self::of(content.connections);
         for (state, carried) in content.sockets {
             let given = match carried {
-                Carried::Image(image) => restored(&image),
+                Carried::Image(image) => {
+                    let has_own = !transparent && state.side() == Side::Fixed;
+                    restored(&image, has_own)
+                }
                 Carried::Ended => Given::Ended,
                 Carried::Failed => Given::Failed,
             };
@@ -137,8 +143,16 @@ impl Succession {
     }
 }
 
-fn restored(image: &Image) -> Given {
-    match image.restore() {
+fn restored(image: &Image, has_own_address: bool) -> Given {
+    let local = image.local().ip();
+    let is_elsewhere = has_own_address && !is_local(local);
+    let restored = if is_elsewhere {
+        let reason = format!("this machine has not the address {local}");
+        Err(io::Error::new(io::ErrorKind::AddrNotAvailable, reason))
+    } else {
+        image.restore()
+    };
+    match restored {
         Ok(stream) => Given::Open {
             descriptor: stream.into_descriptor(),
             has_ended: image.state().has_ended,
