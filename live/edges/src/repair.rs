@@ -158,11 +158,9 @@ impl Frozen {
     pub fn image(&self) -> io::Result<Option<Image>> {
         let socket = &self.socket;
         let info: Info = get(socket, libc::TCP_INFO)?;
-        if let Some(error) = socket.take_error()? {
-            return Err(error);
-        }
         let Some(state) = state(info.state)? else {
-            return Ok(None);
+            // An open connection may have an error that does not end it, such as a route that is missing by now.
+            return socket.take_error()?.map_or(Ok(None), Err);
         };
         let address = |address: io::Result<SockAddr>| {
             let address = address?.as_socket().ok_or(io::ErrorKind::InvalidData)?;

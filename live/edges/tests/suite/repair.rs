@@ -11,6 +11,7 @@ use edges::hold::Hold;
 use edges::namespace::Namespace;
 use edges::netlink::{Netlink, Route};
 use edges::repair::{Frozen, Image, ends};
+use edges::sysctl;
 use edges::transparent::{Asks, TransparentStream};
 
 use crate::support::{has_program, net, privileged};
@@ -380,4 +381,27 @@ fn what_is_no_sound_image_is_refused() {
     let steep = steep.to_string();
     assert_eq!(restored(&steep).unwrap_err().kind(), ErrorKind::InvalidData);
     restored(&text).unwrap();
+}
+
+/// A router says that it knows no way to the other end, which the kernel notes, and goes on.
+#[test]
+fn a_missing_route_ends_no_connection() {
+    if !privileged() {
+        return;
+    }
+    let hosts = Hosts::create();
+    let (stream, _server) = hosts.connect(0);
+    hosts.on_server(|netlink| {
+        sysctl::set("net/ipv4/ip_forward", "1").unwrap();
+        netlink.add_address("to0", net("10.1.0.1/24")).unwrap();
+        for link in ["to0", "to1"] {
+            let address = net(&format!("{}/32", SERVER[0]));
+            netlink.remove_address(link, address).unwrap();
+        }
+    });
+    send(&stream, b"nobody hears this");
+    // It is sent several times.
+    thread::sleep(Duration::from_secs(1));
+    let frozen = Frozen::new(stream.into_descriptor()).unwrap();
+    assert!(frozen.image().unwrap().is_some());
 }
