@@ -9,6 +9,7 @@ use edges::hold::Hold;
 use edges::process::allow_open_files;
 use edges::signals::Signals;
 use edges::undo::UndoLog;
+use runtime::signals::ENDING;
 use runtime::succession::dialogue::Dialogue;
 use runtime::succession::{Succession, ask_predecessor};
 
@@ -82,6 +83,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         &mut dialogue,
     );
     undo.undo().map_err(Failure::broken)?;
+    for file in [&socket, &socket.with_extension(ENDING)] {
+        // The next process here would replace it. Without one it may be gone, or stay.
+        let _ = std::fs::remove_file(file);
+    }
     let count = given?;
     eprintln!("{count} sockets of split connections go on with the other gateway.");
     Ok(())

@@ -191,6 +191,7 @@ fn connections_that_nobody_takes_are_reset() {
     assert_eq!(end.kind(), ErrorKind::ConnectionReset);
     mobile.terminate();
     assert_eq!(hosts.traces(), before);
+    assert!(!hosts.folder.path().join("state/gateway.sock").exists());
 }
 
 /// A gateway does not start if the other one does not hand over; if that one does not run, there is nothing to hand
