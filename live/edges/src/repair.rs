@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use socket2::{SockAddr, Socket};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
-use crate::socket::{canonical, enlarge_buffers, set_option};
+use crate::socket::{canonical, enlarge_buffers, set_option, set_value};
 use crate::transparent::{TransparentStream, new_socket, set_transparent};
 
 /// Values of `TCP_REPAIR`.
@@ -147,7 +147,7 @@ impl Frozen {
     /// System errors.
     pub fn new(descriptor: OwnedFd) -> io::Result<Self> {
         let socket = Socket::from(descriptor);
-        set(&socket, libc::TCP_REPAIR, ON)?;
+        set(&socket, libc::TCP_REPAIR, &ON)?;
         Ok(Self { socket })
     }
 
@@ -162,18 +162,15 @@ impl Frozen {
             // An open connection may have an error that does not end it, such as a route that is missing by now.
             return socket.take_error()?.map_or(Ok(None), Err);
         };
-        let address = |address: io::Result<SockAddr>| {
-            let address = address?.as_socket().ok_or(io::ErrorKind::InvalidData)?;
-            Ok::<_, io::Error>(canonical(address))
-        };
+        let [local, remote] = ends(socket).ok_or(Errno::NOTCONN)?;
         let name = socket.tcp_congestion()?;
         let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
         let clock: u32 = get(socket, libc::TCP_TIMESTAMP)?;
         let (sent, unsent, unacknowledged) = self.send_queue(state)?;
         let (received, unread) = self.receive_queue()?;
         Ok(Some(Image {
-            local: address(socket.local_addr())?,
-            remote: address(socket.peer_addr())?,
+            local,
+            remote,
             congestion_control: String::from_utf8_lossy(name).into_owned(),
             state,
             sequence_numbers: [unacknowledged, unread],
@@ -213,7 +210,7 @@ impl Frozen {
 
     /// Chooses a queue; returns the sequence number behind it.
     fn choose(&self, queue: i32) -> io::Result<u32> {
-        set(&self.socket, libc::TCP_REPAIR_QUEUE, queue)?;
+        set(&self.socket, libc::TCP_REPAIR_QUEUE, &queue)?;
         get(&self.socket, libc::TCP_QUEUE_SEQ)
     }
 
@@ -234,7 +231,7 @@ impl Frozen {
     /// Lets it go on here, and resets it.
     pub fn reset(self) {
         let lingers = self.socket.set_linger(Some(Duration::ZERO));
-        if let Err(error) = lingers.and_then(|()| set(&self.socket, libc::TCP_REPAIR, OFF)) {
+        if let Err(error) = lingers.and_then(|()| set(&self.socket, libc::TCP_REPAIR, &OFF)) {
             tracing::warn!("a connection is not reset, and its other end may wait: {error}");
         }
     }
@@ -271,30 +268,30 @@ impl Image {
         set_transparent(&socket, self.remote)?;
         // Repair reuses a port by force, which this would undo later.
         socket.set_reuse_address(true)?;
-        set(&socket, libc::TCP_REPAIR, ON)?;
+        set(&socket, libc::TCP_REPAIR, &ON)?;
         socket.set_tcp_congestion(self.congestion_control.as_bytes())?;
         // The kernel derives the largest window from the buffer.
         enlarge_buffers(&socket, longest + self.window.receive as usize)?;
-        set(&socket, libc::TCP_MAXSEG, self.mss)?;
+        set(&socket, libc::TCP_MAXSEG, &self.mss)?;
         socket.bind(&self.local.into())?;
         let [unacknowledged, unread] = self.sequence_numbers;
         for (queue, begin) in [(SEND_QUEUE, unacknowledged), (RECEIVE_QUEUE, unread)] {
-            set(&socket, libc::TCP_REPAIR_QUEUE, queue)?;
-            set(&socket, libc::TCP_QUEUE_SEQ, begin)?;
+            set(&socket, libc::TCP_REPAIR_QUEUE, &queue)?;
+            set(&socket, libc::TCP_QUEUE_SEQ, &begin)?;
         }
         socket.connect(&self.remote.into())?;
-        set_all(&socket, libc::TCP_REPAIR_OPTIONS, &self.agreed())?;
-        set(&socket, libc::TCP_TIMESTAMP, self.clock)?;
+        set(&socket, libc::TCP_REPAIR_OPTIONS, &self.agreed()[..])?;
+        set(&socket, libc::TCP_TIMESTAMP, &self.clock)?;
         for (queue, bytes) in [(RECEIVE_QUEUE, &self.received), (SEND_QUEUE, &self.sent)] {
-            set(&socket, libc::TCP_REPAIR_QUEUE, queue)?;
+            set(&socket, libc::TCP_REPAIR_QUEUE, &queue)?;
             fill(&socket, bytes)?;
         }
-        set(&socket, libc::TCP_REPAIR_WINDOW, self.window)?;
+        set(&socket, libc::TCP_REPAIR_WINDOW, &self.window)?;
         // From here on their sizes follow the connection's rate, as before; older kernels leave them.
         let _ = set_option(&socket, libc::SOL_SOCKET, BUFFER_LOCK, 0);
         let stream = TransparentStream::resume(socket.into())?;
         // This sends a probe, so that the other end says what it has.
-        set(stream.socket(), libc::TCP_REPAIR, OFF)?;
+        set(stream.socket(), libc::TCP_REPAIR, &OFF)?;
         Ok(stream)
     }
 
@@ -389,23 +386,10 @@ fn get<T: FromZeros + IntoBytes>(socket: &Socket, option: i32) -> io::Result<T> 
     }
 }
 
-fn set<T: IntoBytes + Immutable>(socket: &Socket, option: i32, value: T) -> io::Result<()> {
-    set_all(socket, option, &[value])
-}
-
-fn set_all<T: IntoBytes + Immutable>(socket: &Socket, option: i32, values: &[T]) -> io::Result<()> {
-    // SAFETY: the call reads as many bytes as there are, which live through it.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            option,
-            values.as_ptr().cast(),
-            size_of_val(values) as _,
-        )
-    };
-    match result {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+fn set<T: IntoBytes + Immutable + ?Sized>(
+    socket: &Socket,
+    option: i32,
+    value: &T,
+) -> io::Result<()> {
+    set_value(socket, libc::IPPROTO_TCP, option, value)
 }

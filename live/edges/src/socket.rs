@@ -7,6 +7,7 @@ use std::os::fd::AsRawFd;
 use rustix::io::Errno;
 use rustix::net::sockopt;
 use socket2::Socket;
+use zerocopy::{Immutable, IntoBytes};
 
 /// Requests buffers of `size`, above the system's limit if that is permitted.
 pub(crate) fn enlarge_buffers(socket: &Socket, size: usize) -> io::Result<()> {
@@ -58,14 +59,25 @@ pub(crate) fn context(error: &io::Error, what: &str) -> io::Error {
 
 /// Sets a socket option with an integer value.
 pub(crate) fn set_option(socket: &Socket, level: i32, option: i32, value: i32) -> io::Result<()> {
-    // SAFETY: the call reads one integer that lives through it.
+    set_value(socket, level, option, &value)
+}
+
+/// Sets a socket option with any value.
+pub(crate) fn set_value<T: IntoBytes + Immutable + ?Sized>(
+    socket: &Socket,
+    level: i32,
+    option: i32,
+    value: &T,
+) -> io::Result<()> {
+    let bytes = value.as_bytes();
+    // SAFETY: the call reads as many bytes as there are, which live through it.
     let result = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
             level,
             option,
-            (&raw const value).cast(),
-            size_of_val(&value) as _,
+            bytes.as_ptr().cast(),
+            bytes.len() as _,
         )
     };
     match result {

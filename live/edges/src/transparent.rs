@@ -5,13 +5,15 @@
 
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
 use rustix::net::RecvFlags;
 use socket2::{Domain, Protocol, Socket, Type};
 use wire::flow::Ends;
+
+use crate::socket::set_option;
 
 /// Largest number of connections that wait to be accepted.
 const BACKLOG: i32 = 1_024;
@@ -251,21 +253,7 @@ pub(crate) fn set_transparent(socket: &Socket, address: SocketAddr) -> io::Resul
     if address.is_ipv4() {
         return socket.set_ip_transparent_v4(true);
     }
-    let on: i32 = 1;
-    // SAFETY: the call reads one integer that lives through it.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_IPV6,
-            libc::IPV6_TRANSPARENT,
-            (&raw const on).cast(),
-            size_of_val(&on) as _,
-        )
-    };
-    match result {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    set_option(socket, libc::IPPROTO_IPV6, libc::IPV6_TRANSPARENT, 1)
 }
 
 /// Returns an Internet address; IPv4 is not mapped.

@@ -293,11 +293,9 @@ impl Site {
 
     fn start_with(&self, name: &str, options: &[&str]) -> Result<Process, Failure> {
         let gateway = GATEWAYS.iter().position(|gateway| *gateway == name);
-        let host = gateway.map_or(&self.mobile, |gateway| &self.gateways[gateway]);
-        let role = if gateway.is_some() {
-            "gateway"
-        } else {
-            "mobile"
+        let (role, host) = match gateway {
+            Some(gateway) => ("gateway", &self.gateways[gateway]),
+            None => ("mobile", &self.mobile),
         };
         self.start_on(host, [role, name], options)
     }

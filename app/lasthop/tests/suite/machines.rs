@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::Shutdown;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -11,7 +10,7 @@ use rig::{Process, daemons};
 
 use crate::follow::on_lan;
 use crate::site::Hosts;
-use crate::succession::exchange;
+use crate::succession::Standing;
 use crate::support::download::Download;
 use crate::support::{self, FIXED_HOST, LONG, PROGRAM, able, connect, wait_until};
 
@@ -54,6 +53,14 @@ fn start(hosts: &Hosts, on: usize, options: &[&str]) -> Process {
     site.start_on(&site.gateways[on], role, options).unwrap()
 }
 
+/// Starts the gateway on the first machine, and the mobile host, and waits until they are connected.
+fn start_both(hosts: &Hosts) -> (Process, Process) {
+    let both = (start(hosts, 0, &[]), hosts.site.start(MOBILE).unwrap());
+    let connected = || hosts.site.serving() == GATEWAYS[0];
+    wait_until("it is connected", || logs(hosts), connected);
+    both
+}
+
 /// Returns true if the gateway on a machine answers.
 fn answers(hosts: &Hosts, on: usize) -> bool {
     let folder = hosts.folder.path().join(MACHINES[on]);
@@ -83,9 +90,7 @@ fn connections_go_on_with_another_machine() {
         let _mobile = site.start(MOBILE).unwrap();
         let connected = || site.serving() == GATEWAYS[0];
         wait_until("it is connected", || logs(&hosts), connected);
-        let idle = connect(&site.mobile, &site.fixed, FIXED_HOST).unwrap();
-        let half = connect(&site.mobile, &site.fixed, FIXED_HOST).unwrap();
-        half.0.shutdown(Shutdown::Write).unwrap();
+        let standing = Standing::open(&site.mobile, &site.fixed);
         let ends = [&site.mobile, &site.fixed];
         Download::between(
             ends,
@@ -103,15 +108,7 @@ fn connections_go_on_with_another_machine() {
                 }
             },
         );
-        exchange(idle.0, idle.1, b"a question");
-        let (mut asked, mut answers) = half;
-        answers.set_read_timeout(Some(LONG)).unwrap();
-        assert_eq!(answers.read(&mut [0]).unwrap(), 0);
-        answers.write_all(b"late").unwrap();
-        drop(answers);
-        let mut late = String::new();
-        asked.read_to_string(&mut late).unwrap();
-        assert_eq!(late, "late");
+        standing.go_on();
     }
 }
 
@@ -126,10 +123,7 @@ fn split_connections_with_the_address_of_a_machine_end_with_it() {
     let hosts = with_spare(hosts);
     hosts.site.connect_outside(1).unwrap();
     let site = &hosts.site;
-    let gateway = start(&hosts, 0, &[]);
-    let _mobile = site.start(MOBILE).unwrap();
-    let connected = || site.serving() == GATEWAYS[0];
-    wait_until("it is connected", || logs(&hosts), connected);
+    let (gateway, _mobile) = start_both(&hosts);
     let (mut asks, mut answers) = connect(&site.mobile, &site.fixed, FIXED_HOST).unwrap();
     let _next = take_over(&hosts, &gateway, 1);
     asks.set_read_timeout(Some(LONG)).unwrap();

@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
+use edges::namespace::Namespace;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use crate::support::download::Download;
@@ -40,7 +41,7 @@ fn wait_until_agreed(hosts: &Hosts, lines: &str) {
 }
 
 /// Sends `question`, and its end, and expects the same as the answer.
-pub(crate) fn exchange(mut asks: TcpStream, mut answers: TcpStream, question: &'static [u8]) {
+fn exchange(mut asks: TcpStream, mut answers: TcpStream, question: &'static [u8]) {
     for end in [&asks, &answers] {
         end.set_read_timeout(Some(LONG)).unwrap();
     }
@@ -55,6 +56,34 @@ pub(crate) fn exchange(mut asks: TcpStream, mut answers: TcpStream, question: &'
     assert!(answer == question);
 }
 
+/// Connections that carry nothing: an idle one, and one whose first direction has ended. Each is both its ends.
+pub(crate) struct Standing {
+    idle: (TcpStream, TcpStream),
+    half: (TcpStream, TcpStream),
+}
+
+impl Standing {
+    /// Opens them from the mobile host to the fixed one.
+    pub(crate) fn open(mobile: &Namespace, fixed: &Namespace) -> Self {
+        let [idle, half] = [(); 2].map(|()| connect(mobile, fixed, FIXED_HOST).unwrap());
+        half.0.shutdown(Shutdown::Write).unwrap();
+        Self { idle, half }
+    }
+
+    /// Uses both to their ends.
+    pub(crate) fn go_on(self) {
+        exchange(self.idle.0, self.idle.1, b"a question");
+        let (mut asked, mut answers) = self.half;
+        answers.set_read_timeout(Some(LONG)).unwrap();
+        assert_eq!(answers.read(&mut [0]).unwrap(), 0);
+        answers.write_all(b"late").unwrap();
+        drop(answers);
+        let mut late = String::new();
+        asked.read_to_string(&mut late).unwrap();
+        assert_eq!(late, "late");
+    }
+}
+
 #[test]
 fn connections_go_on_with_the_next_process() {
     if !able() {
@@ -65,9 +94,7 @@ fn connections_go_on_with_the_next_process() {
         let [mut gateway, mobile] = hosts.start_both();
         let is_split = !lines.contains("arq");
         wait_until_agreed(&hosts, lines);
-        let idle = connect(&hosts.mobile, &hosts.fixed, FIXED_HOST).unwrap();
-        let half = connect(&hosts.mobile, &hosts.fixed, FIXED_HOST).unwrap();
-        half.0.shutdown(Shutdown::Write).unwrap();
+        let standing = Standing::open(&hosts.mobile, &hosts.fixed);
         Download::during(&hosts, |download| {
             for _ in 0..3 {
                 download.take_pause();
@@ -76,15 +103,7 @@ fn connections_go_on_with_the_next_process() {
                 println!("{lines}: a pause of {:?}", download.take_pause());
             }
         });
-        exchange(idle.0, idle.1, b"a question");
-        let (mut asked, mut answers) = half;
-        answers.set_read_timeout(Some(LONG)).unwrap();
-        assert_eq!(answers.read(&mut [0]).unwrap(), 0);
-        answers.write_all(b"late").unwrap();
-        drop(answers);
-        let mut late = String::new();
-        asked.read_to_string(&mut late).unwrap();
-        assert_eq!(late, "late");
+        standing.go_on();
         hosts.wait_until("all have ended", || {
             !is_split || hosts.status("gateway")["split"]["open"] == 0
         });

@@ -3,7 +3,6 @@
 use std::io;
 use std::net::SocketAddr;
 
-use edges::process::allow_open_files;
 use edges::repair::{Frozen, Image, ends};
 use edges::transparent::is_local;
 use hosts::Handover;
@@ -12,9 +11,6 @@ use split::Side;
 
 use super::{Given, Succession, read, write};
 use crate::sockets::SocketState;
-
-/// Open files of a gateway besides the sockets of connections.
-const FILES_BESIDE: u64 = 256;
 
 /// What crosses.
 #[derive(Serialize, Deserialize)]
@@ -126,7 +122,6 @@ impl Succession {
     /// `InvalidData` if it is not what a gateway of this version sends; system errors.
     pub fn restore(bytes: &[u8], transparent: bool) -> io::Result<Self> {
         let content: Content = read(bytes)?;
-        allow_open_files(FILES_BESIDE + content.sockets.len() as u64)?;
         let mut succession = Self::of(content.connections);
         for (state, carried) in content.sockets {
             let given = match carried {
