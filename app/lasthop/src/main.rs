@@ -139,9 +139,12 @@ fn internal() -> Option<Result<(), Failure>> {
     }
 }
 
-/// Returns the whole command line.
+/// Returns the whole command line, with all texts of its help.
 fn command_line() -> clap::Command {
+    let links = |command: clap::Command| command.after_help(links::list());
     Arguments::command()
+        .mut_subcommand("demo", links)
+        .mut_subcommand("emulate", links)
 }
 
 /// Ends this process for an error in its arguments, which is shown without secrets: it repeats what was typed.
@@ -158,7 +161,9 @@ fn refuse(error: &clap::Error) -> ! {
 
 /// Returns the command in the arguments of this process. Help, and errors, end it.
 fn parse() -> Command {
-    let matches = help::fit(command_line(), help::width()).try_get_matches();
+    let matches = Arguments::command().try_get_matches();
+    // To make all texts of the help takes longer than most commands do, and few runs show one.
+    let matches = matches.or_else(|_| help::fit(command_line(), help::width()).try_get_matches());
     let parsed = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
     parsed.unwrap_or_else(|error| refuse(&error)).command
 }

@@ -46,7 +46,6 @@ const MOST_SIZE: Bytes = Bytes::mebi(512);
 /// Builds four hosts on this machine: mobile, air, gateway and fixed host, in network namespaces; with --site a mobile
 /// host, three gateways and a fixed host. It needs root or an unprivileged user namespace, and /dev/net/tun.
 #[derive(Debug, Args)]
-#[command(after_help = links::list())]
 pub(crate) struct Arguments {
     /// The link: one of the names below, or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "l2-b160")]

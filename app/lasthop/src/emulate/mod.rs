@@ -40,7 +40,6 @@ use side::SideSpec;
 
 /// Emulate a link in real time between two interfaces.
 #[derive(Debug, clap::Args)]
-#[command(after_help = links::list())]
 pub(crate) struct Arguments {
     /// The link: one of the names below, or a TOML file
     #[arg(long, value_name = "NAME|FILE")]
