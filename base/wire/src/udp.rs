@@ -6,6 +6,15 @@ use crate::malformed::{Header, Malformed, require};
 /// The length of the header, in bytes.
 pub const HEADER_LENGTH: usize = 8;
 
+/// Versions of QUIC, and the bits of an Initial packet of each that are not encrypted.
+const QUIC_1: u32 = 1;
+const QUIC_2: u32 = 0x6b33_43cf;
+const LONG_HEADER_AND_TYPE: u8 = 0xf0;
+const INITIAL_1: u8 = 0xc0;
+const INITIAL_2: u8 = 0xd0;
+/// Fewest bytes of a datagram with an Initial packet of a client.
+const QUIC_INITIAL_LEAST: usize = 1_200;
+
 pub(crate) const LENGTH: usize = 4;
 pub(crate) const CHECKSUM: usize = 6;
 
@@ -72,5 +81,17 @@ impl<'a> UdpView<'a> {
     /// Returns the payload.
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[HEADER_LENGTH..]
+    }
+
+    /// Returns true if the datagram asks for a connection of QUIC, of version 1 or 2: it has an Initial packet of a
+    /// client (RFC 9000, sections 14.1 and 17.2.2; RFC 9369, sections 3.1 and 3.2).
+    pub fn asks_for_quic(&self) -> bool {
+        let [first, version @ ..] = self.payload().first_chunk().unwrap_or(&[0; 5]);
+        let is_initial = match u32::from_be_bytes(*version) {
+            QUIC_1 => *first & LONG_HEADER_AND_TYPE == INITIAL_1,
+            QUIC_2 => *first & LONG_HEADER_AND_TYPE == INITIAL_2,
+            _ => false,
+        };
+        is_initial && self.payload().len() >= QUIC_INITIAL_LEAST
     }
 }

@@ -60,7 +60,7 @@ pub enum GuestExits {
     /// Those that begin while its home is silent: the gateway stands in for that. It has to translate addresses, so
     /// that replies come here.
     OfSilentHome,
-    /// Those, and all connections to the Internet that begin there.
+    /// Those, and all flows to the Internet that begin there.
     ToInternet,
     /// All, while its home is silent. It may not translate addresses: packets to that of the mobile host come to the
     /// gateway that has announced it last.

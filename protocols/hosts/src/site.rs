@@ -33,7 +33,7 @@ pub(crate) use copies::{Begun, Copies, Gathering, Progress, RECENT, acknowledges
 pub(crate) use directory::{Directory, Entry, Mark, Portion, Reader, Replica};
 pub(crate) use drain::{Drain, is_avoided};
 pub(crate) use exchange::{Exchange, Late};
-pub(crate) use exits::{Flows, begins_connection_to_internet};
+pub(crate) use exits::{Beginning, Flows};
 pub(crate) use guest::{Ceased, Guest, Left, Service};
 pub(crate) use home::{Course, Departure, Home, Request, Stage};
 pub(crate) use message::{

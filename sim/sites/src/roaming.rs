@@ -85,6 +85,8 @@ pub struct Roaming {
     sockets: Option<Sockets>,
     /// For each gateway, true while packets of the mobile host leave there, as it stands in.
     pub exits: [bool; NAMES.len()],
+    /// The gateway at which the latest packet from the mobile host came out.
+    pub left_at: usize,
     /// The ways between the hosts.
     pub network: Network,
 }
@@ -108,6 +110,7 @@ impl Roaming {
             may_reset: false,
             sockets: None,
             exits: [false; NAMES.len()],
+            left_at: HOME,
             network: Network {
                 setting,
                 random: RandomStream::named(setting.seed, "losses"),
@@ -256,12 +259,19 @@ impl Roaming {
     }
 
     fn delivered(&mut self, host: usize, packet: &Packet) {
+        if host != MOBILE {
+            self.left_at = host;
+        }
         let flow = match port_of(packet) {
             DOWN => 0,
             UP => 1,
             _ => return self.take_segment(host, packet),
         };
-        let may_leave_anywhere = self.network.setting.exits == GuestExits::Untranslated;
+        let may_leave_anywhere = match self.network.setting.exits {
+            GuestExits::Untranslated => true,
+            GuestExits::ToInternet => self.flows[flow].traffic.is_call,
+            GuestExits::None | GuestExits::OfSilentHome => false,
+        };
         if host == MOBILE || !may_leave_anywhere {
             assert_eq!(host, [MOBILE, HOME][flow], "flow {flow} came out elsewhere");
         }

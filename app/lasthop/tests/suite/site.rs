@@ -1,15 +1,18 @@
 //! A site: gateways that hand a mobile host over to each other.
 
 use std::fs;
+use std::net::UdpSocket;
 use std::path::Path;
+use std::time::Duration;
 
+use edges::namespace::Namespace;
 use rig::Process;
 use rig::site::{GATEWAYS, Links, MOBILE, Site};
 use tempfile::TempDir;
 
 use crate::support::download::Download;
 use crate::support::turn::Turn;
-use crate::support::{PROGRAM, able, wait_until};
+use crate::support::{FIXED_HOST, PROGRAM, able, wait_until};
 
 /// A long way.
 const FAR: &str = "[each]\nrate = '20 Mbit/s'\ndelay = '30 ms'\nqueue = '200 packets'\n";
@@ -250,6 +253,47 @@ fn a_download_goes_on_while_far_gateways_serve_in_turn() {
     );
 }
 
+/// What the first datagram of a QUIC connection begins with, and its length.
+const QUIC_INITIAL: [u8; 1_200] = {
+    let mut bytes = [0; 1_200];
+    [bytes[0], bytes[4]] = [0xc0, 1];
+    bytes
+};
+
+/// Datagrams from a socket of the mobile host to one of the fixed host.
+struct Datagrams {
+    client: UdpSocket,
+    server: UdpSocket,
+}
+
+impl Datagrams {
+    fn to(hosts: &Hosts, port: u16) -> Self {
+        let site = &hosts.site;
+        let open =
+            |host: &Namespace, port| host.run(|| UdpSocket::bind(("0.0.0.0", port)).unwrap());
+        let [client, server] =
+            [(&site.mobile, 0), (&site.fixed, port)].map(|(host, port)| open(host, port).unwrap());
+        client.connect((FIXED_HOST, port)).unwrap();
+        server
+            .set_read_timeout(Some(Duration::from_millis(500)))
+            .unwrap();
+        Self { client, server }
+    }
+
+    /// Returns the address from which this datagram comes.
+    fn source(&self, datagram: &[u8]) -> String {
+        let mut bytes = [0; 2_000];
+        // Some may be lost while the mobile host moves.
+        let came = (0..20).find_map(|_| {
+            self.client.send(datagram).unwrap();
+            self.server.recv_from(&mut bytes).ok()
+        });
+        let (length, from) = came.expect("a datagram");
+        assert_eq!(&bytes[..length], datagram);
+        from.ip().to_string()
+    }
+}
+
 /// Connections leave where their mobile host is, and stay there wherever it goes.
 #[test]
 fn connections_leave_where_they_began() {
@@ -283,10 +327,15 @@ fn connections_leave_where_they_began() {
         };
         wait_until("connections leave there", || site.logs(), leave_there);
         let before = outside();
+        let [quic, others] = [443, 53].map(|port| Datagrams::to(&hosts, port));
+        let exit = format!("10.2.{}.1", there + 1);
+        assert_eq!(quic.source(&QUIC_INITIAL), exit);
+        assert_eq!(others.source(b"a question"), "10.73.0.2");
         download(&mut |download| {
             for place in places {
                 hosts.move_to(place);
                 download.goes_on();
+                assert_eq!(quic.source(b"goes on"), exit);
             }
         });
         let after = outside();
@@ -308,10 +357,10 @@ fn follows_routes(hosts: &Hosts, download: &Download<'_>) {
     site.connect_outside(1).unwrap();
     site.lead_straight(1).unwrap();
     let before = site.outside(1);
+    // What is on its way may be megabytes, and comes by the home.
+    let is_straight = || site.outside(1) > before + 1_000_000;
+    wait_until("packets come straight", || site.logs(), is_straight);
     download.goes_on();
-    download.goes_on();
-    let straight = site.outside(1) - before;
-    assert!(straight > 1_000_000, "{straight} bytes");
     hosts.move_to(north);
     download.goes_on();
 }

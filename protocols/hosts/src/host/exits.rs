@@ -7,7 +7,7 @@ use wire::flow::FlowKey;
 use wire::packet::Packet;
 
 use super::Host;
-use crate::site::{Flows, Guest, Member};
+use crate::site::{Beginning, Flows, Guest, Member};
 use crate::{GuestExits, Output};
 
 impl Host {
@@ -117,6 +117,6 @@ impl Host {
         let is_from_home = self.home_of(index) == Some(from);
         let guest = self.guest(index).filter(|_| is_from_home);
         let exits = guest.and_then(|guest| guest.exits.as_deref_mut());
-        exits.is_some_and(|exits| exits.lead(now, packet, false))
+        exits.is_some_and(|exits| exits.lead(now, packet, Beginning::Never))
     }
 }

@@ -6,8 +6,7 @@ use wire::packet::Packet;
 
 use super::Host;
 use crate::site::{
-    Ceased, Exchange, Guest, Key, Left, Member, Proof, Service, SiteMessage, Step,
-    begins_connection_to_internet,
+    Beginning, Ceased, Exchange, Guest, Key, Left, Member, Proof, Service, SiteMessage, Step,
 };
 use crate::{EventKind, GuestExits};
 
@@ -33,10 +32,9 @@ impl Host {
             let is_served = guest.service.is_served;
             let leaves = match exits_of_guests {
                 GuestExits::Untranslated => is_silent && is_served && exits.is_open_for(&packet),
-                GuestExits::ToInternet if is_served && begins_connection_to_internet(&packet) => {
-                    exits.lead(now, &packet, true)
-                }
-                _ => exits.lead(now, &packet, is_silent),
+                _ if is_silent => exits.lead(now, &packet, Beginning::Any),
+                GuestExits::ToInternet if is_served => exits.lead(now, &packet, Beginning::New),
+                _ => exits.lead(now, &packet, Beginning::Never),
             };
             if leaves {
                 return Some(packet);
@@ -120,12 +118,16 @@ impl Host {
             return;
         };
         if step.number == guest.number && guest.service.is_here {
-            guest.service.is_served = true;
+            let is_new = !std::mem::replace(&mut guest.service.is_served, true);
             guest.service.is_whole |= is_whole;
             guest.service.is_unknown = false;
             guest.service.answer = step.report.map(Box::new);
             if self.peers.homes.exits == GuestExits::ToInternet {
                 self.begin_exits(index, false);
+            }
+            let exits = self.guest(index).and_then(|guest| guest.exits.as_mut());
+            if let Some(exits) = exits.filter(|_| is_new) {
+                exits.has_come(now);
             }
             self.answer_guest(now, index);
         }

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use units::{Duration, Instant};
 use wire::flow::FlowKey;
 use wire::ip::scope::{is_link_local, is_private, is_shared};
-use wire::ip::{Protocol, Transport};
+use wire::ip::{IpPacket, Protocol, Transport};
 use wire::packet::Packet;
 
 use crate::route::Routes;
@@ -55,13 +55,16 @@ impl Flows {
         Self(begun.collect())
     }
 
-    /// Notes a packet; returns true if it is of one of these flows.
+    /// Notes a packet; returns true if it is of one of these flows, or if all datagrams between its two addresses are.
     pub(crate) fn note(&mut self, now: Instant, packet: &Packet) -> bool {
         let Some(ip) = packet.ip().filter(|_| !self.0.is_empty()) else {
             return false;
         };
         let key = FlowKey::of(&ip);
-        let Some(flow) = self.0.get_mut(&key).filter(|flow| now < flow.ends) else {
+        let mut keys = [key, key.of_fragments()].into_iter();
+        let goes_on = |key: &FlowKey| self.0.get(key).is_some_and(|flow| now < flow.ends);
+        let key = keys.find(goes_on);
+        let Some((key, flow)) = key.and_then(|key| Some((key, self.0.get_mut(&key)?))) else {
             return false;
         };
         let is_closed = match ip.transport() {
@@ -101,15 +104,59 @@ impl Flows {
     }
 }
 
+/// The flows that begin to leave at a gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// None do.
+    Never,
+    /// New ones to the Internet, which any gateway has: a network of the home's may be another one elsewhere.
+    New,
+    /// All do whose beginning would be seen if they had one, as the home is silent.
+    Any,
+}
+
 /// Flows of a guest that leave here.
 #[derive(Debug, Default)]
 pub(crate) struct Exits {
     /// Inner addresses for which the system of this gateway is ready.
     open: Routes,
     pub(crate) flows: Flows,
+    elsewhere: Elsewhere,
+}
+
+/// Datagrams of a guest that leave elsewhere, by pairs of addresses, as a fragment has no ports.
+#[derive(Debug, Default)]
+struct Elsewhere {
+    /// Time since when the guest has been here, and all of them have been noted.
+    since: Option<Instant>,
+    pairs: Flows,
+}
+
+impl Elsewhere {
+    /// Notes a datagram; returns true if it begins a flow. No bit of it says so; but a binding of a flow that had begun
+    /// elsewhere has ended if nothing has been sent between these addresses for as long as one lasts.
+    fn has_not(&mut self, now: Instant, packet: &Packet, key: FlowKey) -> bool {
+        if self.pairs.note(now, packet) {
+            return false;
+        }
+        if self.since.is_some_and(|since| now.since(since) >= IDLE) {
+            return true;
+        }
+        if self.pairs.go_on(now) && self.pairs.0.len() >= FLOWS_MOST {
+            // One is forgotten.
+            self.since = Some(now);
+        }
+        self.pairs.begin(now, key.of_fragments());
+        false
+    }
 }
 
 impl Exits {
+    /// Notes that the guest has come: it may have begun flows elsewhere.
+    pub(crate) fn has_come(&mut self, now: Instant) {
+        self.elsewhere.since = Some(now);
+    }
+
     /// Notes that the system is ready for these inner addresses, each with a prefix length in bits.
     pub(crate) fn open(&mut self, prefixes: &[(IpAddr, u8)]) {
         for (network, length) in prefixes {
@@ -123,9 +170,9 @@ impl Exits {
         source.is_some_and(|source| self.open.owner(source).is_some())
     }
 
-    /// Returns true if a packet leaves here: its flow does, or begins with this packet and `may_begin` here. A
-    /// connection that began elsewhere must not: its other end would reset it, as it would come from another address.
-    pub(crate) fn lead(&mut self, now: Instant, packet: &Packet, may_begin: bool) -> bool {
+    /// Returns true if a packet leaves here: its flow does, or begins to with this packet. A connection that began
+    /// elsewhere must not: its other end would reset it, as it would come from another address.
+    pub(crate) fn lead(&mut self, now: Instant, packet: &Packet, begins: Beginning) -> bool {
         if !self.is_open_for(packet) {
             return false;
         }
@@ -133,26 +180,42 @@ impl Exits {
             return true;
         }
         let Some(ip) = packet.ip() else { return false };
-        let begins = match ip.transport() {
-            Transport::Tcp(tcp) => tcp.asks_for_connection(),
-            _ => FlowKey::of(&ip).protocol != Protocol::TCP,
+        let key = FlowKey::of(&ip);
+        let begun = match begins {
+            Beginning::Never => None,
+            Beginning::New => self.begun(now, packet, &ip),
+            Beginning::Any => match ip.transport() {
+                Transport::Tcp(tcp) => tcp.asks_for_connection().then_some(key),
+                _ => (key.protocol != Protocol::TCP).then_some(key),
+            },
         };
-        let leads = may_begin && begins;
-        if leads {
-            self.flows.begin(now, FlowKey::of(&ip));
+        if let Some(key) = begun {
+            self.flows.begin(now, key);
         }
-        leads
+        begun.is_some()
     }
-}
 
-/// Returns true if a packet begins a connection to the Internet, which any gateway has. A network of the home's may be
-/// another one elsewhere; and of a flow that is no connection nobody can tell whether it has begun at the home.
-pub(crate) fn begins_connection_to_internet(packet: &Packet) -> bool {
-    let Some(ip) = packet.ip() else { return false };
-    let Transport::Tcp(tcp) = ip.transport() else {
-        return false;
-    };
-    tcp.asks_for_connection() && is_of_internet(ip.destination())
+    /// Returns the flow to the Internet that a packet begins, if it does: one of TCP or QUIC, or all datagrams between two
+    /// addresses.
+    fn begun(&mut self, now: Instant, packet: &Packet, ip: &IpPacket<'_>) -> Option<FlowKey> {
+        if !is_of_internet(ip.destination()) {
+            return None;
+        }
+        let key = FlowKey::of(ip);
+        let asks = match ip.transport() {
+            Transport::Tcp(tcp) => tcp.asks_for_connection(),
+            Transport::Udp(udp) => ip.fragment().is_none() && udp.asks_for_quic(),
+            _ => false,
+        };
+        let is_datagram = key.protocol == Protocol::UDP;
+        if asks {
+            Some(key)
+        } else if is_datagram && self.elsewhere.has_not(now, packet, key) {
+            Some(key.of_fragments())
+        } else {
+            None
+        }
+    }
 }
 
 /// Returns true for an address of one host that is the same everywhere.

@@ -1,13 +1,17 @@
 //! Connections that leave at the gateway where their mobile host is when they begin, and stay there.
 
-use hosts::GuestExits;
+use hosts::{GuestExits, Input};
 use machine::RandomStream;
 use units::{Duration, Probability};
+use wire::ip::Protocol;
+use wire::packet::{Checksum, Packet, PacketBuffer};
 
 use crate::stand_in::{FAR, begun_with, cut_off, download, goes_on};
-use crate::support::WALL;
 use crate::support::roaming::{HOME, NAMES, Roaming, Setting};
+use crate::support::{MOBILE, WALL};
 
+/// The flow from the mobile host.
+const UP: usize = 1;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Returns a site whose gateways let connections of guests leave, with the mobile host at this gateway.
@@ -67,6 +71,81 @@ fn a_move_costs_such_a_connection_no_more_than_any_other() {
     assert_eq!(counters.recovered.timeouts, 0, "{counters:?}");
 }
 
+/// Datagrams of a mobile host that has just come may have begun elsewhere.
+#[test]
+fn a_call_leaves_where_it_began_wherever_its_mobile_host_goes() {
+    const BINDING: Duration = Duration::from_secs(300);
+    let mut site = begun(2);
+    site.flows[UP].become_call();
+    let call_leaves_at = |site: &mut Roaming, at: usize, gateway: usize| {
+        come_to(site, at);
+        let lost = |site: &Roaming| site.flows[UP].sent - site.flows[UP].received.packets;
+        let before = lost(site);
+        site.run(SECOND, false);
+        site.run(SECOND, true);
+        assert_eq!(site.left_at, gateway, "{:?}", site.events);
+        assert_eq!(lost(site), before);
+    };
+    for at in [2, 3, HOME, 2] {
+        call_leaves_at(&mut site, at, HOME);
+    }
+    site.run(BINDING, true);
+    for at in [2, 3, HOME, 3, 2] {
+        call_leaves_at(&mut site, at, 2);
+    }
+    come_to(&mut site, 3);
+    site.run(BINDING, true);
+    for at in [3, 2] {
+        call_leaves_at(&mut site, at, 3);
+    }
+}
+
+/// A connection of QUIC says that it begins, as one of TCP does.
+#[test]
+fn a_connection_of_quic_leaves_where_it_began() {
+    let mut site = begun(2);
+    let asks = |site: &mut Roaming, port: u8| {
+        for length in [1_200, 40] {
+            site.input(MOBILE, Input::Packet(quic(port, length)));
+            site.run(SECOND / 10, true);
+        }
+    };
+    let follows = |site: &mut Roaming, port: u8| {
+        site.input(MOBILE, Input::Packet(quic(port, 40)));
+        site.run(SECOND / 10, true);
+    };
+    asks(&mut site, 1);
+    assert_eq!(site.left_at, 2);
+    // No other datagram to that host.
+    follows(&mut site, 2);
+    assert_eq!(site.left_at, HOME);
+    come_to(&mut site, 3);
+    follows(&mut site, 1);
+    assert_eq!(site.left_at, 2);
+    asks(&mut site, 3);
+    assert_eq!(site.left_at, 3);
+    come_to(&mut site, HOME);
+    follows(&mut site, 3);
+    assert_eq!(site.left_at, 3);
+    asks(&mut site, 4);
+    assert_eq!(site.left_at, HOME);
+}
+
+/// Returns a datagram from this port of the mobile host, with so many bytes; one of 1,200 is an Initial packet.
+fn quic(port: u8, payload: usize) -> Packet {
+    let mut bytes = vec![0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, Protocol::UDP.0, 0, 0];
+    bytes[2..4].copy_from_slice(&(28 + payload as u16).to_be_bytes());
+    bytes.extend([10, 9, 0, 2, 192, 0, 2, 1, 200, port, 1, 187]);
+    bytes.extend((8 + payload as u16).to_be_bytes());
+    bytes.extend([0, 0]);
+    let first = if payload < 1_200 { 0x40 } else { 0xc0 };
+    bytes.extend([first, 0, 0, 0, 1]);
+    bytes.resize(28 + payload, 0);
+    let mut packet = Packet::new(PacketBuffer::copy_of(&bytes));
+    packet.checksum = Checksum::Verified;
+    packet
+}
+
 /// Its binding is lost, so the connection ends at once, and does not hang.
 #[test]
 fn a_connection_ends_with_the_gateway_where_it_leaves() {
@@ -94,13 +173,13 @@ fn a_gateway_keeps_nothing_of_connections_that_have_ended() {
     let mut site = begun(2);
     assert!(site.exits[2]);
     come_to(&mut site, 3);
-    site.input(2, hosts::Input::Wall(WALL));
+    site.input(2, Input::Wall(WALL));
     assert!(!site.exits[2] && site.exits[3]);
     come_to(&mut site, 2);
     download(&mut site, 1);
     goes_on(&mut site);
     come_to(&mut site, 3);
-    site.input(2, hosts::Input::Wall(WALL));
+    site.input(2, Input::Wall(WALL));
     assert!(site.exits[2]);
     goes_on(&mut site);
 }
