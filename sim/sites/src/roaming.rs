@@ -47,6 +47,8 @@ pub struct Network {
     pub cut: Vec<[usize; 2]>,
     /// A host that is stopped, and until when: it does nothing, and what comes waits.
     pub stopped: Option<(usize, Instant)>,
+    /// The gateway at which the latest packet from the mobile host came out.
+    pub left_at: usize,
 }
 
 impl Network {
@@ -85,8 +87,6 @@ pub struct Roaming {
     sockets: Option<Sockets>,
     /// For each gateway, true while packets of the mobile host leave there, as it stands in.
     pub exits: [bool; NAMES.len()],
-    /// The gateway at which the latest packet from the mobile host came out.
-    pub left_at: usize,
     /// The ways between the hosts.
     pub network: Network,
 }
@@ -110,7 +110,6 @@ impl Roaming {
             may_reset: false,
             sockets: None,
             exits: [false; NAMES.len()],
-            left_at: HOME,
             network: Network {
                 setting,
                 random: RandomStream::named(setting.seed, "losses"),
@@ -123,6 +122,7 @@ impl Roaming {
                 wires: [NOTHING; NAMES.len()],
                 cut: Vec::new(),
                 stopped: None,
+                left_at: HOME,
             },
         };
         for host in 0..NAMES.len() {
@@ -260,7 +260,7 @@ impl Roaming {
 
     fn delivered(&mut self, host: usize, packet: &Packet) {
         if host != MOBILE {
-            self.left_at = host;
+            self.network.left_at = host;
         }
         let flow = match port_of(packet) {
             DOWN => 0,

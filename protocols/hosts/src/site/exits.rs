@@ -195,8 +195,8 @@ impl Exits {
         begun.is_some()
     }
 
-    /// Returns the flow to the Internet that a packet begins, if it does: one of TCP or QUIC, or all datagrams between two
-    /// addresses.
+    /// Returns the flow to the Internet that a packet begins, if it does: one of TCP or QUIC, or all datagrams between
+    /// two addresses.
     fn begun(&mut self, now: Instant, packet: &Packet, ip: &IpPacket<'_>) -> Option<FlowKey> {
         if !is_of_internet(ip.destination()) {
             return None;

@@ -83,7 +83,7 @@ fn a_call_leaves_where_it_began_wherever_its_mobile_host_goes() {
         let before = lost(site);
         site.run(SECOND, false);
         site.run(SECOND, true);
-        assert_eq!(site.left_at, gateway, "{:?}", site.events);
+        assert_eq!(site.network.left_at, gateway, "{:?}", site.events);
         assert_eq!(lost(site), before);
     };
     for at in [2, 3, HOME, 2] {
@@ -115,20 +115,20 @@ fn a_connection_of_quic_leaves_where_it_began() {
         site.run(SECOND / 10, true);
     };
     asks(&mut site, 1);
-    assert_eq!(site.left_at, 2);
+    assert_eq!(site.network.left_at, 2);
     // No other datagram to that host.
     follows(&mut site, 2);
-    assert_eq!(site.left_at, HOME);
+    assert_eq!(site.network.left_at, HOME);
     come_to(&mut site, 3);
     follows(&mut site, 1);
-    assert_eq!(site.left_at, 2);
+    assert_eq!(site.network.left_at, 2);
     asks(&mut site, 3);
-    assert_eq!(site.left_at, 3);
+    assert_eq!(site.network.left_at, 3);
     come_to(&mut site, HOME);
     follows(&mut site, 3);
-    assert_eq!(site.left_at, 3);
+    assert_eq!(site.network.left_at, 3);
     asks(&mut site, 4);
-    assert_eq!(site.left_at, HOME);
+    assert_eq!(site.network.left_at, HOME);
 }
 
 /// Returns a datagram from this port of the mobile host, with so many bytes; one of 1,200 is an Initial packet.
