@@ -6,6 +6,7 @@ const UDP: u8 = 17;
 const TCP: u8 = 6;
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
+const MORE_FRAGMENTS: u8 = 0x20;
 
 /// Returns a packet of a flow with this number, and with these flags if it is one of TCP.
 fn packet(protocol: u8, number: u16, flags: u8) -> Packet {
@@ -184,7 +185,6 @@ fn a_connection_of_quic_begins_with_its_first_packet() {
         bytes[6] = fragment;
         Packet::new(PacketBuffer::copy_of(&bytes))
     };
-    const MORE_FRAGMENTS: u8 = 0x20;
     let (now, other) = (Instant::from_millis(1), packet(UDP, 1, 0));
     for (packet, begins) in [
         (initial(0xc3, 1, 1_200, 0), true),
