@@ -107,11 +107,11 @@ impl Flows {
 /// The flows that begin to leave at a gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Beginning {
-    /// None do.
+    /// None.
     Never,
     /// New ones to the Internet, which any gateway has: a network of the home's may be another one elsewhere.
     New,
-    /// All do whose beginning would be seen if they had one, as the home is silent.
+    /// New connections, and all datagrams, as the home is silent.
     Any,
 }
 
