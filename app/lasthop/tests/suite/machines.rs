@@ -86,10 +86,7 @@ fn connections_go_on_with_another_machine() {
     ] {
         let hosts = hosts(way);
         let site = &hosts.site;
-        let mut gateway = start(&hosts, 0, &[]);
-        let _mobile = site.start(MOBILE).unwrap();
-        let connected = || site.serving() == GATEWAYS[0];
-        wait_until("it is connected", || logs(&hosts), connected);
+        let (mut gateway, _mobile) = start_both(&hosts);
         let standing = Standing::open(&site.mobile, &site.fixed);
         let ends = [&site.mobile, &site.fixed];
         Download::between(

@@ -12,12 +12,18 @@ use crate::{GuestExits, Output};
 
 impl Host {
     /// Has flows of a guest leave here from now on, once the system is ready. The addresses of one that `has_come` are
-    /// announced anew: another gateway may have done that since.
-    pub(super) fn begin_exits(&mut self, index: usize, has_come: bool) {
+    /// announced anew, as another gateway may have done that since; and it may have begun flows elsewhere.
+    pub(super) fn begin_exits(&mut self, now: Instant, index: usize, has_come: bool) {
         let announces = has_come && self.peers.homes.exits == GuestExits::Untranslated;
-        let begins = |guest: &&mut Guest| guest.exits.is_none() || announces;
-        if let Some(guest) = self.guest(index).filter(begins) {
-            guest.exits.get_or_insert_default();
+        let Some(guest) = self.guest(index) else {
+            return;
+        };
+        let is_first = guest.exits.is_none();
+        let exits = guest.exits.get_or_insert_default();
+        if has_come {
+            exits.has_come(now);
+        }
+        if is_first || announces {
             self.report_exits(index, true);
         }
     }

@@ -123,11 +123,7 @@ impl Host {
             guest.service.is_unknown = false;
             guest.service.answer = step.report.map(Box::new);
             if self.peers.homes.exits == GuestExits::ToInternet {
-                self.begin_exits(index, false);
-            }
-            let exits = self.guest(index).and_then(|guest| guest.exits.as_mut());
-            if let Some(exits) = exits.filter(|_| is_new) {
-                exits.has_come(now);
+                self.begin_exits(now, index, is_new);
             }
             self.answer_guest(now, index);
         }

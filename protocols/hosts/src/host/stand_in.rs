@@ -95,7 +95,7 @@ impl Host {
         };
         let is_new = !std::mem::replace(&mut guest.service.is_served, true);
         guest.service.is_unknown |= is_new;
-        self.begin_exits(index, is_new);
+        self.begin_exits(now, index, is_new);
         if is_new {
             self.answer_guest(now, index);
         }

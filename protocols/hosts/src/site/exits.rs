@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use units::{Duration, Instant};
 use wire::flow::FlowKey;
 use wire::ip::scope::{is_link_local, is_private, is_shared};
-use wire::ip::{IpPacket, Protocol, Transport};
+use wire::ip::{Protocol, Transport};
 use wire::packet::Packet;
 
 use crate::route::Routes;
@@ -61,19 +61,19 @@ impl Flows {
             return false;
         };
         let key = FlowKey::of(&ip);
-        let mut keys = [key, key.of_fragments()].into_iter();
-        let goes_on = |key: &FlowKey| self.0.get(key).is_some_and(|flow| now < flow.ends);
-        let key = keys.find(goes_on);
-        let Some((key, flow)) = key.and_then(|key| Some((key, self.0.get_mut(&key)?))) else {
-            return false;
-        };
-        let is_closed = match ip.transport() {
-            Transport::Tcp(tcp) if tcp.asks_for_connection() => false,
-            Transport::Tcp(tcp) => flow.is_closed || tcp.closes(),
-            _ => false,
-        };
-        *flow = Flow::new(now, &key, is_closed);
-        true
+        for key in [key, key.of_fragments()] {
+            let Some(flow) = self.0.get_mut(&key).filter(|flow| now < flow.ends) else {
+                continue;
+            };
+            let is_closed = match ip.transport() {
+                Transport::Tcp(tcp) if tcp.asks_for_connection() => false,
+                Transport::Tcp(tcp) => flow.is_closed || tcp.closes(),
+                _ => false,
+            };
+            *flow = Flow::new(now, &key, is_closed);
+            return true;
+        }
+        false
     }
 
     /// Adds the flow of a packet. The one that would end first makes room, if there are too many.
@@ -179,41 +179,32 @@ impl Exits {
         if self.flows.note(now, packet) {
             return true;
         }
-        let Some(ip) = packet.ip() else { return false };
-        let key = FlowKey::of(&ip);
-        let begun = match begins {
-            Beginning::Never => None,
-            Beginning::New => self.begun(now, packet, &ip),
-            Beginning::Any => match ip.transport() {
-                Transport::Tcp(tcp) => tcp.asks_for_connection().then_some(key),
-                _ => (key.protocol != Protocol::TCP).then_some(key),
-            },
-        };
+        let begun = self.begun(now, packet, begins);
         if let Some(key) = begun {
             self.flows.begin(now, key);
         }
         begun.is_some()
     }
 
-    /// Returns the flow to the Internet that a packet begins, if it does: one of TCP or QUIC, or all datagrams between
-    /// two addresses.
-    fn begun(&mut self, now: Instant, packet: &Packet, ip: &IpPacket<'_>) -> Option<FlowKey> {
-        if !is_of_internet(ip.destination()) {
-            return None;
-        }
-        let key = FlowKey::of(ip);
+    /// Returns the flow that a packet begins, if it does. A new one of datagrams, other than of QUIC, is all those
+    /// between two addresses.
+    fn begun(&mut self, now: Instant, packet: &Packet, begins: Beginning) -> Option<FlowKey> {
+        let ip = packet.ip()?;
+        let key = FlowKey::of(&ip);
         let asks = match ip.transport() {
             Transport::Tcp(tcp) => tcp.asks_for_connection(),
             Transport::Udp(udp) => ip.fragment().is_none() && udp.asks_for_quic(),
             _ => false,
         };
-        let is_datagram = key.protocol == Protocol::UDP;
-        if asks {
-            Some(key)
-        } else if is_datagram && self.elsewhere.has_not(now, packet, key) {
-            Some(key.of_fragments())
-        } else {
-            None
+        match begins {
+            Beginning::Any => (asks || key.protocol != Protocol::TCP).then_some(key),
+            Beginning::New if !is_of_internet(ip.destination()) => None,
+            Beginning::New if asks => Some(key),
+            Beginning::New if key.protocol == Protocol::UDP => {
+                let is_new = self.elsewhere.has_not(now, packet, key);
+                is_new.then(|| key.of_fragments())
+            }
+            Beginning::Never | Beginning::New => None,
         }
     }
 }
