@@ -15,6 +15,7 @@ pub mod ethernet;
 pub mod forwarding;
 pub mod fuse;
 pub mod hold;
+pub mod lease;
 pub mod memory;
 pub mod names;
 pub mod nameserver;

@@ -64,6 +64,8 @@ pub enum Purpose {
     Names,
     /// [`Hold`](crate::hold::Hold).
     Hold,
+    /// [`Lease`](crate::lease::Lease).
+    Lease,
 }
 
 impl Purpose {
@@ -73,11 +75,21 @@ impl Purpose {
             Self::Translation => "set `nat = false` and translate by other means",
             Self::Names => "set `dns = \"none\"`",
             Self::Hold => "end the gateway without handing its connections over",
+            Self::Lease => "remove `lan` from [follow]",
             Self::Diversion => "let TCP cross by another method than `tcp = \"split\"`",
             Self::Forwarding => {
                 "set `nat = false`, `isolate = false` and no `networks`, turn forwarding on \
                  yourself (`sysctl net.ipv4.ip_forward=1`), and filter by other means"
             }
+        }
+    }
+
+    /// Returns the family of a table.
+    fn family(self) -> &'static str {
+        match self {
+            // It has the only hook for frames that leave, whatever their protocol.
+            Self::Lease => "netdev",
+            _ => "inet",
         }
     }
 }
@@ -90,6 +102,7 @@ impl fmt::Display for Purpose {
             Self::Forwarding => "forwarding by rule",
             Self::Names => "a resolver for mobile hosts",
             Self::Hold => "handing connections over",
+            Self::Lease => "a lease of addresses",
         })
     }
 }
@@ -122,6 +135,7 @@ impl Table {
             Purpose::Forwarding => format!("lasthop_{instance}_forward"),
             Purpose::Names => format!("lasthop_{instance}_names"),
             Purpose::Hold => format!("lasthop_{instance}_hold"),
+            Purpose::Lease => format!("lasthop_{instance}_lease"),
         })
     }
 
@@ -139,15 +153,24 @@ impl Table {
     /// # Errors
     /// All but [`NftError::InvalidLink`].
     pub fn remove(&self) -> Result<(), NftError> {
-        self.run("remove", &removal(&self.name()?))
+        self.run("remove", &self.removal()?)
     }
 
     /// Returns the commands for nftables that replace the table.
     pub(crate) fn ruleset(&self, chains: &str) -> Result<String, NftError> {
-        let name = self.name()?;
+        let (family, name) = (self.purpose.family(), self.name()?);
         Ok(format!(
-            "{}table inet {name} {{\n{chains}}}\n",
-            removal(&name)
+            "{}table {family} {name} {{\n{chains}}}\n",
+            self.removal()?
+        ))
+    }
+
+    /// Returns the commands that remove the table. They create it first, so that the removal succeeds whether it
+    /// existed or not, in the same transaction.
+    fn removal(&self) -> Result<String, NftError> {
+        let (family, name) = (self.purpose.family(), self.name()?);
+        Ok(format!(
+            "table {family} {name} {{}}\ndelete table {family} {name}\n"
         ))
     }
 
@@ -222,12 +245,6 @@ pub(crate) fn link_in_rule(link: &str) -> Result<&str, NftError> {
 pub(crate) fn set<T: ToString>(elements: &[T]) -> String {
     let elements: Vec<_> = elements.iter().map(ToString::to_string).collect();
     elements.join(", ")
-}
-
-/// Returns the commands that remove a table. They create it first, so that the removal succeeds whether it existed or
-/// not, in the same transaction.
-fn removal(name: &str) -> String {
-    format!("table inet {name} {{}}\ndelete table inet {name}\n")
 }
 
 #[cfg(test)]

@@ -319,6 +319,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             self.carry_out();
         }
         self.ports.bearer.handle_timeout(now);
+        self.ports.device.handle_timeout(now);
         if let Some(supervisor) = &mut self.ports.supervisor {
             supervisor.handle_timeout(now);
         }
@@ -354,6 +355,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         let sockets = self.work.sockets.as_ref();
         let own = machine::earlier(own, sockets.and_then(Sockets::poll_timeout));
         let own = machine::earlier(own, self.bearer_due());
+        let own = machine::earlier(own, self.ports.device.poll_timeout());
         let own = machine::earlier(own, Some(self.next_wall));
         let own = machine::earlier(own, self.work.told_due);
         let needs_flush = self.work.sockets.as_ref().is_some_and(Sockets::needs_flush);

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use edges::lease::Lease;
 use edges::neighbours::{Announcements, Announcer};
 use edges::undo::{UndoError, UndoLog, UndoStep};
 use ipnet::IpNet;
@@ -25,19 +26,42 @@ impl<'a> Proxies<'a> {
         })
     }
 
-    /// Answers for them, at once: by default the kernel waits for up to 0.8 s, so that others come first.
-    pub(super) fn set_up(&self, undo: &mut UndoLog) -> Result<(), UndoError> {
+    /// Answers for them, at once: by default the kernel waits for up to 0.8 s, so that others come first. It does so
+    /// under the lease of the daemon with this name and TUN device.
+    pub(super) fn set_up(
+        &self,
+        undo: &mut UndoLog,
+        instance: &str,
+        link: &str,
+    ) -> Result<(), UndoError> {
         let lan = self.lan;
         undo.set_sysctl(&format!("net/ipv4/neigh/{lan}/proxy_delay"), "0")?;
         if self.addresses.iter().any(IpAddr::is_ipv6) {
             undo.set_sysctl(&format!("net/ipv6/neigh/{lan}/proxy_delay"), "0")?;
             undo.set_sysctl(&format!("net/ipv6/conf/{lan}/proxy_ndp"), "1")?;
         }
-        self.adapt(undo)
+        self.adapt(undo, instance, link)
     }
 
     /// Answers for these addresses, and no more for others.
-    pub(super) fn adapt(&self, undo: &mut UndoLog) -> Result<(), UndoError> {
+    pub(super) fn adapt(
+        &self,
+        undo: &mut UndoLog,
+        instance: &str,
+        link: &str,
+    ) -> Result<(), UndoError> {
+        let lease = Lease {
+            instance: instance.into(),
+            inner_link: link.into(),
+            lan: self.lan.into(),
+            addresses: self.addresses.clone(),
+        };
+        if let Err(error) = undo.install_lease(&lease) {
+            tracing::warn!(
+                "if this gateway stands still, it answers on {} beside the one that stands in for it: {error}",
+                self.lan
+            );
+        }
         let of_step = |step: &UndoStep| match step {
             UndoStep::RemoveProxy { address, .. } => Some(*address),
             _ => None,

@@ -76,7 +76,7 @@ impl Wiring {
         }
         self.forward(undo, link)?;
         if let Some(proxies) = self.proxies() {
-            proxies.set_up(undo)?;
+            proxies.set_up(undo, &self.forwarding.instance, link)?;
         }
         if !self.offer.places.is_empty() {
             undo.install_name_server(&self.name_server(link))?;
@@ -123,7 +123,7 @@ impl Wiring {
             self.name_server(link).install()?;
         }
         if let Some(proxies) = self.proxies() {
-            proxies.adapt(undo)?;
+            proxies.adapt(undo, &self.forwarding.instance, link)?;
         }
         let is_left = |step: &UndoStep| match step {
             UndoStep::RemoveRoute { route } => {

@@ -139,7 +139,7 @@ impl Daemon {
         // From here on a signal waits for the event loop, so nothing is left half done.
         let signals = Signals::catch().map_err(Failure::setting)?;
         let mut undo = open_undo(&self.state_dir, &self.name)?;
-        let device = TunDevice::open(&TunOptions::new(&self.tun.name)).map_err(Failure::setting)?;
+        let device = open_device(&self.tun.name, self.reload.has_lease())?;
         let link = device.name().to_owned();
         let mut splitting = self.split.map(split::Opened::new).transpose()?;
         bring_up(&mut undo, &link, &self.tun)
@@ -355,6 +355,16 @@ fn open_undo(state_dir: &Path, name: &str) -> Result<UndoLog, Failure> {
             .for_each(|warning| tracing::warn!("{warning}"));
     }
     Ok(undo)
+}
+
+/// Opens the device, which renews a lease of addresses if there is one.
+fn open_device(name: &str, has_lease: bool) -> Result<TunDevice, Failure> {
+    let device = TunDevice::open(&TunOptions::new(name)).map_err(Failure::setting)?;
+    Ok(if has_lease {
+        device.with_lease()
+    } else {
+        device
+    })
 }
 
 /// Sets the MTU and addresses of the device, and its state to up.

@@ -89,6 +89,12 @@ impl Present {
         &self.source
     }
 
+    /// Returns true for a gateway that answers its neighbours on a LAN for mobile hosts.
+    pub(super) fn has_lease(&self) -> bool {
+        let follow = |gateway: &Gateway| Some(gateway.config.follow.as_ref()?.lan.is_some());
+        self.gateway.as_ref().and_then(follow).unwrap_or_default()
+    }
+
     /// Returns the memory for all mobile hosts of a gateway, and them.
     pub(super) fn of_gateway(&self) -> Option<(Bytes, Vec<hosts::Peer>)> {
         let gateway = self.gateway.as_ref()?;

@@ -6,11 +6,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 use rustix::io::Errno;
+use units::Instant;
 use wire::packet::{Checksum, HEADROOM, Packet, PacketBuffer};
 use wire::segment::Segments;
 
 use super::header::{self, Header, InvalidHeader};
 use super::{DeviceCounters, PacketDevice, ioctl};
+use crate::lease::{Renewals, renewal};
 use crate::netlink::Netlink;
 
 /// Size of the largest IP packet, in bytes.
@@ -66,6 +68,8 @@ pub struct TunDevice {
     /// True if the kernel accepts trains of UDP datagrams.
     udp_trains: bool,
     counters: DeviceCounters,
+    /// Renewals of the lease of addresses, if there is one.
+    renewals: Option<Renewals>,
 }
 
 impl TunDevice {
@@ -91,6 +95,15 @@ impl TunDevice {
             .and_then(|mut netlink| netlink.set_transmit_queue_length(&name, options.queue_length))
             .map_err(io::Error::other)?;
         Self::with_file(file, name, options.offload)
+    }
+
+    /// Returns the device, which renews a [`Lease`](crate::lease::Lease) from now on.
+    #[must_use]
+    pub fn with_lease(self) -> Self {
+        Self {
+            renewals: Some(Renewals::default()),
+            ..self
+        }
     }
 
     /// Takes over a device that was opened in another namespace or process.
@@ -128,6 +141,7 @@ impl TunDevice {
             offload,
             udp_trains,
             counters: DeviceCounters::default(),
+            renewals: None,
         })
     }
 
@@ -226,6 +240,21 @@ impl PacketDevice for TunDevice {
         }
         self.counters.sent += 1;
         Ok(())
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.renewals.map(Renewals::poll_timeout)
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        let is_due = self
+            .renewals
+            .as_mut()
+            .is_some_and(|renewals| renewals.is_due(now));
+        // If this fails, it is tried again at the next time.
+        if is_due && let Err(error) = self.send(&mut renewal()) {
+            tracing::debug!("the lease of addresses is not renewed: {error}");
+        }
     }
 
     fn counters(&self) -> DeviceCounters {

@@ -10,6 +10,7 @@ use std::os::fd::AsFd;
 pub use device::{Offload, TunDevice, TunOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::Instant;
 use wire::packet::Packet;
 
 /// What a device has done since it was opened, in packets as they crossed the border.
@@ -39,6 +40,14 @@ pub trait PacketDevice: AsFd {
     /// packet is malformed.
     fn send(&mut self, packet: &mut Packet) -> io::Result<()>;
 
+    /// Returns the time when the device has something to do, if it ever has.
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Lets the device do what is due.
+    fn handle_timeout(&mut self, _now: Instant) {}
+
     /// Returns the counters of the device.
     fn counters(&self) -> DeviceCounters;
 }
@@ -50,6 +59,14 @@ impl<D: PacketDevice + ?Sized> PacketDevice for Box<D> {
 
     fn send(&mut self, packet: &mut Packet) -> io::Result<()> {
         (**self).send(packet)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        (**self).poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        (**self).handle_timeout(now);
     }
 
     fn counters(&self) -> DeviceCounters {

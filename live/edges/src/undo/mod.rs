@@ -21,6 +21,7 @@ use planted::Bug;
 use crate::diversion::Diversion;
 use crate::forwarding::Forwarding;
 use crate::hold::Hold;
+use crate::lease::Lease;
 use crate::nameserver::NameServer;
 use crate::namespace::{Namespace, NamespaceError};
 use crate::nat::Masquerade;
@@ -250,6 +251,11 @@ impl UndoLog {
         self.guard_table(diversion.table(), || diversion.install())
     }
 
+    /// Begins a lease, or adapts the present one to other addresses; without it they are answered for until the end.
+    pub fn install_lease(&mut self, lease: &Lease) -> Result<(), UndoError> {
+        self.guard_table(lease.table(), || lease.install())
+    }
+
     /// Has packets to connections dropped, until the end.
     pub fn install_hold(&mut self, hold: &Hold) -> Result<(), UndoError> {
         self.guard_table(hold.table(), || hold.install())
@@ -268,12 +274,12 @@ impl UndoLog {
         install: impl FnOnce() -> Result<(), NftError>,
     ) -> Result<(), UndoError> {
         table.name()?;
-        if let Some(index) = self.left_tables.iter().position(|left| *left == table) {
-            // It is recorded already.
-            self.left_tables.remove(index);
+        self.left_tables.retain(|left| *left != table);
+        let step = UndoStep::RemoveTable { table };
+        if self.steps().any(|known| *known == step) {
             return Ok(install()?);
         }
-        self.guard(UndoStep::RemoveTable { table }, |_| install())
+        self.guard(step, |_| install())
     }
 
     /// Removes those tables of a dead process in whose place none was installed.

@@ -3,11 +3,13 @@
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
+use edges::lease::{Lease, TERM, renewal};
 use edges::namespace::Namespace;
 use edges::neighbours::Announcer;
 use edges::netlink::{Netlink, Route};
 use edges::sysctl;
-use edges::tun::{TunDevice, TunOptions};
+use edges::tun::{PacketDevice, TunDevice, TunOptions};
+use edges::undo::UndoLog;
 
 use crate::support::{address, connect, net, privileged};
 
@@ -114,11 +116,18 @@ fn create_lan() -> Namespace {
     lan
 }
 
-/// Sends datagrams until one comes to the host behind a gateway.
-fn comes_to(socket: &UdpSocket, to: SocketAddr, gateway: &Gateway, version: usize) {
+/// Sends datagrams until one comes to the host behind a gateway, and calls `each` before each of them.
+fn comes_to(
+    socket: &UdpSocket,
+    to: SocketAddr,
+    gateway: &Gateway,
+    version: usize,
+    mut each: impl FnMut(),
+) {
     let end = Instant::now() + PATIENCE;
     while !gateway.has_come(version) {
         assert!(Instant::now() < end, "nothing comes to {to}");
+        each();
         // A link that is not up yet is an error at first.
         let _ = socket.send_to(b"for whom", to);
         std::thread::sleep(Duration::from_millis(10));
@@ -137,20 +146,65 @@ fn neighbours_follow_an_address_to_the_gateway_that_announces_it() {
         let any = ["0.0.0.0:0", "[::]:0"][version];
         let socket = lan.run(|| UdpSocket::bind(any)).unwrap().unwrap();
         gateways[0].answers(to.ip(), true);
-        comes_to(&socket, to, &gateways[0], version);
+        comes_to(&socket, to, &gateways[0], version, || ());
         gateways[1].answers(to.ip(), true);
         let announcer = gateways[1].host.run(|| Announcer::open("eth")).unwrap();
         let announcements = announcer.unwrap().start().unwrap();
         announcements.announce(vec![to.ip()]);
         // The first gateway still answers: only the announcement shows that the address has moved.
-        comes_to(&socket, to, &gateways[1], version);
+        comes_to(&socket, to, &gateways[1], version, || ());
         while gateways[0].has_come(version) {}
         for _ in 0..20 {
-            comes_to(&socket, to, &gateways[1], version);
+            comes_to(&socket, to, &gateways[1], version, || ());
         }
         assert!(!gateways[0].has_come(version), "{to}");
         gateways[0].answers(to.ip(), false);
     }
+}
+
+/// A gateway whose daemon stands still answers no more, and one whose daemon goes on does again.
+#[test]
+fn answers_end_with_the_lease() {
+    if !privileged() {
+        return;
+    }
+    let lan = create_lan();
+    let gateway = Gateway::create(&lan, 1);
+    let folder = tempfile::tempdir().unwrap();
+    let begin = || {
+        let mut device = TunDevice::open(&TunOptions::new("tunnel")).unwrap();
+        let (mut undo, _) = UndoLog::open(folder.path(), "test").unwrap();
+        undo.netlink().set_up("tunnel").unwrap();
+        let lease = Lease {
+            instance: "test".into(),
+            inner_link: "tunnel".into(),
+            lan: "eth".into(),
+            addresses: ADDRESSES.map(address).into(),
+        };
+        undo.install_lease(&lease).unwrap();
+        // Another time with other addresses, as mobile hosts come and go.
+        device.send(&mut renewal()).unwrap();
+        undo.install_lease(&lease).unwrap();
+        (device, undo)
+    };
+    let (mut device, undo) = gateway.host.run(begin).unwrap();
+    std::thread::sleep(Duration::from(TERM) + Duration::from_millis(100));
+    let sockets = ["0.0.0.0:0", "[::]:0"].map(|any| lan.run(|| UdpSocket::bind(any)));
+    let sockets = sockets.map(|socket| socket.unwrap().unwrap());
+    let to = ADDRESSES.map(|text| SocketAddr::new(address(text), 7));
+    for (version, socket) in sockets.iter().enumerate() {
+        gateway.answers(to[version].ip(), true);
+        let _ = socket.send_to(b"for whom", to[version]);
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(!(gateway.has_come(0) || gateway.has_come(1)));
+    for (version, socket) in sockets.iter().enumerate() {
+        let renew = || device.send(&mut renewal()).unwrap();
+        comes_to(socket, to[version], &gateway, version, renew);
+    }
+    drop(undo);
+    let tables = gateway.host.run(edges::nft::list_ruleset).unwrap();
+    assert!(!tables.unwrap().contains("lasthop_test"));
 }
 
 #[test]
