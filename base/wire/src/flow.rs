@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
+use crate::field::read_u16;
 use crate::icmp::IcmpMessage;
 use crate::ip::{IpPacket, Protocol, Transport, Version};
 
@@ -64,11 +65,15 @@ impl FlowKey {
     /// Returns the flow of `packet`. All fragments of a datagram share one flow, including the first, whose ports are
     /// known: they must stay in order.
     pub fn of(packet: &IpPacket<'_>) -> Self {
+        Self::with_ports(packet, ports(packet.transport()))
+    }
+
+    /// Returns the flow of a packet with these ports, which are not those of the flow if it is a fragment.
+    fn with_ports(packet: &IpPacket<'_>, ports: (u16, u16)) -> Self {
         let fragment = packet.fragment();
-        let (source_port, destination_port) = if fragment.is_some() {
-            (0, 0)
-        } else {
-            ports(packet.transport())
+        let (source_port, destination_port) = match fragment {
+            Some(_) => (0, 0),
+            None => ports,
         };
         Self {
             protocol: fragment.map_or(packet.protocol(), |fragment| fragment.protocol),
@@ -77,6 +82,20 @@ impl FlowKey {
             source_port,
             destination_port,
         }
+    }
+
+    /// Returns the flow of the packet that an ICMP error carries the beginning of, which may be cut after eight bytes
+    /// of the transport; `None` if that is malformed.
+    pub fn of_original(original: &[u8]) -> Option<Self> {
+        let packet = IpPacket::parse_beginning(original).ok()?;
+        let transport: &[u8; 8] = packet.payload().first_chunk()?;
+        let [first, second, identifier] = [0, 2, 4].map(|at| read_u16(transport, at));
+        let ports = match packet.protocol() {
+            Protocol::TCP | Protocol::UDP => (first, second),
+            Protocol::ICMP | Protocol::ICMP_V6 => (identifier, identifier),
+            _ => (0, 0),
+        };
+        Some(Self::with_ports(&packet, ports))
     }
 
     /// Returns the version of IP.

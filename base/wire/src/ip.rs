@@ -186,18 +186,20 @@ pub struct IpPacket<'a> {
 impl<'a> IpPacket<'a> {
     /// Checks all headers up to the transport's. It does not verify checksums.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        require(Header::Ip, bytes, 1)?;
-        let mut layout = match bytes[0] >> 4 {
-            4 => Ipv4View::parse(bytes)?.layout(),
-            6 => Ipv6View::parse(bytes)?.layout(),
-            version => {
-                return Err(Malformed::Version {
-                    header: Header::Ip,
-                    version,
-                });
-            }
+        let mut layout = match version_of(bytes)? {
+            Version::V4 => Ipv4View::parse(bytes)?.layout(),
+            Version::V6 => Ipv6View::parse(bytes)?.layout(),
         };
         layout.kind = layout.check_transport(bytes)?;
+        Ok(Self::new(bytes, layout))
+    }
+
+    /// Returns the beginning of a packet that is cut somewhere after its IP header. Its transport is not checked.
+    pub(crate) fn parse_beginning(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let layout = match version_of(bytes)? {
+            Version::V4 => Ipv4View::parse_beginning(bytes)?.layout(),
+            Version::V6 => Ipv6View::parse_beginning(bytes)?.layout(),
+        };
         Ok(Self::new(bytes, layout))
     }
 
@@ -312,5 +314,18 @@ impl<'a> IpPacket<'a> {
             IpView::V6(view) => view.addresses(),
         };
         pseudo_header(addresses, self.protocol(), length)
+    }
+}
+
+/// Returns the version in the first byte of a header.
+fn version_of(bytes: &[u8]) -> Result<Version, Malformed> {
+    require(Header::Ip, bytes, 1)?;
+    match bytes[0] >> 4 {
+        4 => Ok(Version::V4),
+        6 => Ok(Version::V6),
+        version => Err(Malformed::Version {
+            header: Header::Ip,
+            version,
+        }),
     }
 }

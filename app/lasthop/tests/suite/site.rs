@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::support::download::Download;
 use crate::support::turn::Turn;
-use crate::support::{FIXED_HOST, PROGRAM, able, wait_until};
+use crate::support::{FIXED_HOST, PROGRAM, able, ping, wait_until};
 
 /// A long way.
 const FAR: &str = "[each]\nrate = '20 Mbit/s'\ndelay = '30 ms'\nqueue = '200 packets'\n";
@@ -331,6 +331,10 @@ fn connections_leave_where_they_began() {
         let exit = format!("10.2.{}.1", there + 1);
         assert_eq!(quic.source(&QUIC_INITIAL), exit);
         assert_eq!(others.source(b"a question"), "10.73.0.2");
+        rig::set(&site.mobile, "net/ipv4/ping_group_range", "0 0").unwrap();
+        let before_pings = outside()[there];
+        (0..20).for_each(|_| ping(&site.mobile, FIXED_HOST));
+        assert!(outside()[there] >= before_pings + 20 * 32);
         download(&mut |download| {
             for place in places {
                 hosts.move_to(place);

@@ -46,6 +46,12 @@ impl<'a> Ipv4View<'a> {
         })
     }
 
+    /// Checks version and header length of a packet that may be cut after its header.
+    pub(super) fn parse_beginning(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        check_header(bytes)?;
+        Ok(Self { bytes })
+    }
+
     /// Returns a view of a packet that was checked before.
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }

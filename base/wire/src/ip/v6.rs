@@ -42,6 +42,13 @@ impl<'a> Ipv6View<'a> {
         Ok(Self { bytes, layout })
     }
 
+    /// Checks the headers of a packet that may be cut after them.
+    pub(super) fn parse_beginning(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        check_header(bytes)?;
+        let layout = walk(bytes)?;
+        Ok(Self { bytes, layout })
+    }
+
     /// Returns a view of a packet that was checked when `layout` was found.
     pub(super) fn new(bytes: &'a [u8], layout: Layout) -> Self {
         Self { bytes, layout }

@@ -6,8 +6,9 @@ use std::net::IpAddr;
 
 use units::{Duration, Instant};
 use wire::flow::FlowKey;
+use wire::icmp::IcmpMessage;
 use wire::ip::scope::{is_link_local, is_private, is_shared};
-use wire::ip::{Protocol, Transport};
+use wire::ip::{IpPacket, Protocol, Transport};
 use wire::packet::Packet;
 
 use crate::route::Routes;
@@ -56,11 +57,12 @@ impl Flows {
     }
 
     /// Notes a packet; returns true if it is of one of these flows, or if all datagrams between its two addresses are.
+    /// An ICMP error is of the flow that it is about.
     pub(crate) fn note(&mut self, now: Instant, packet: &Packet) -> bool {
         let Some(ip) = packet.ip().filter(|_| !self.0.is_empty()) else {
             return false;
         };
-        let key = FlowKey::of(&ip);
+        let key = flow_of(&ip);
         for key in [key, key.of_fragments()] {
             let Some(flow) = self.0.get_mut(&key).filter(|flow| now < flow.ends) else {
                 continue;
@@ -68,7 +70,7 @@ impl Flows {
             let is_closed = match ip.transport() {
                 Transport::Tcp(tcp) if tcp.asks_for_connection() => false,
                 Transport::Tcp(tcp) => flow.is_closed || tcp.closes(),
-                _ => false,
+                _ => flow.is_closed,
             };
             *flow = Flow::new(now, &key, is_closed);
             return true;
@@ -194,6 +196,8 @@ impl Exits {
         let asks = match ip.transport() {
             Transport::Tcp(tcp) => tcp.asks_for_connection(),
             Transport::Udp(udp) => ip.fragment().is_none() && udp.asks_for_quic(),
+            // Whoever answers it needs to know nothing of earlier ones.
+            Transport::Icmp(icmp) => matches!(icmp.message(), IcmpMessage::EchoRequest(_)),
             _ => false,
         };
         match begins {
@@ -207,6 +211,15 @@ impl Exits {
             Beginning::Never | Beginning::New => None,
         }
     }
+}
+
+/// Returns the flow of a packet; that of an ICMP error is the one that it is about.
+fn flow_of(ip: &IpPacket<'_>) -> FlowKey {
+    let original = match ip.transport() {
+        Transport::Icmp(icmp) if icmp.is_error() => FlowKey::of_original(icmp.payload()),
+        _ => None,
+    };
+    original.map_or_else(|| FlowKey::of(ip), FlowKey::reversed)
 }
 
 /// Returns true for an address of one host that is the same everywhere.

@@ -207,6 +207,38 @@ fn a_connection_of_quic_begins_with_its_first_packet() {
 }
 
 #[test]
+fn pings_leave_here_and_errors_with_the_flow_that_they_are_about() {
+    const ICMP: u8 = 1;
+    let icmp = |kind: u8, code: u8, original: &[u8]| {
+        let mut bytes = bytes_of(ICMP, 0, 0)[..20].to_vec();
+        bytes.extend([kind, code, 0, 0, 0, 7, 0, 0]);
+        bytes.extend(original);
+        bytes[3] = bytes.len() as u8;
+        Packet::new(PacketBuffer::copy_of(&bytes))
+    };
+    // The beginning of a packet from the other end of a flow with this number, which is cut after eight bytes.
+    let received = |number: u16| {
+        let mut bytes = bytes_of(UDP, 53, 0)[..28].to_vec();
+        bytes[12..20].rotate_left(4);
+        bytes[22..24].copy_from_slice(&number.to_be_bytes());
+        bytes
+    };
+    let (mut exits, now) = (exits(), Instant::from_millis(1));
+    exits.has_come(now);
+    let (request, reply) = (icmp(8, 0, &[]), icmp(0, 0, &[]));
+    assert!(!exits.lead(now, &reply, Beginning::New));
+    assert!(exits.lead(now, &request, Beginning::New));
+    assert!(exits.lead(now, &request, Beginning::Never));
+    let [here, elsewhere] = [1, 2].map(|number| icmp(3, 3, &received(number)));
+    assert!(!exits.lead(now, &here, Beginning::New));
+    assert!(exits.lead(now, &packet(UDP, 1, 0), Beginning::Any));
+    assert!(exits.lead(now, &here, Beginning::New));
+    assert!(!exits.lead(now, &elsewhere, Beginning::New));
+    let cut = icmp(3, 3, &received(1)[..27]);
+    assert!(!exits.lead(now, &cut, Beginning::New));
+}
+
+#[test]
 fn the_flow_that_was_idle_for_longest_makes_room() {
     let mut exits = exits();
     for number in 0..=FLOWS_MOST as u16 {

@@ -35,6 +35,34 @@ fn an_echo_is_named_by_its_identifier() {
 }
 
 #[test]
+fn the_flow_of_a_packet_in_error_is_known_from_its_beginning() {
+    for text in [
+        samples::SYN_V4,
+        samples::SYN_V6,
+        samples::DNS_V4,
+        samples::DNS_V6,
+        samples::PING_V4,
+        samples::PING_V6,
+        samples::MLD_V6,
+    ] {
+        let packet = bytes(text);
+        let parsed = IpPacket::parse(&packet).unwrap();
+        let least = parsed.header_length() + 8;
+        let flow = Some(FlowKey::of(&parsed));
+        assert_eq!(FlowKey::of_original(&packet), flow);
+        assert_eq!(FlowKey::of_original(&packet[..least]), flow);
+        for length in 0..least {
+            assert_eq!(FlowKey::of_original(&packet[..length]), None);
+        }
+    }
+    let mut fragment = bytes(samples::SYN_V4);
+    fragment[7] = 1;
+    let whole = FlowKey::of_original(&bytes(samples::SYN_V4)).unwrap();
+    let flow = FlowKey::of_original(&fragment);
+    assert_eq!(flow, Some(whole.of_fragments()));
+}
+
+#[test]
 fn tcp_is_held_and_what_does_not_want_waiting_is_brief() {
     let class = |text: &str| Class::of(&IpPacket::parse(&bytes(text)).unwrap());
     assert_eq!(class(samples::SYN_V4), Class::Held);

@@ -393,6 +393,7 @@ fn exercise_changes(bytes: &[u8]) {
 /// Calls everything that takes a packet.
 fn exercise(packet: &mut [u8]) {
     exercise_changes(packet);
+    let _ = FlowKey::of_original(packet);
     let mut copy = vec![0; packet.len()];
     if let Ok(parsed) = IpPacket::parse(packet) {
         if let Ok(segments) = Segments::of(&parsed, 100) {
