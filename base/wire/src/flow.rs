@@ -69,10 +69,10 @@ impl FlowKey {
     }
 
     /// Returns the flow of a packet with these ports, which are not those of the flow if it is a fragment.
-    fn with_ports(packet: &IpPacket<'_>, ports: (u16, u16)) -> Self {
+    fn with_ports(packet: &IpPacket<'_>, ports: [u16; 2]) -> Self {
         let fragment = packet.fragment();
-        let (source_port, destination_port) = match fragment {
-            Some(_) => (0, 0),
+        let [source_port, destination_port] = match fragment {
+            Some(_) => [0, 0],
             None => ports,
         };
         Self {
@@ -91,9 +91,9 @@ impl FlowKey {
         let transport: &[u8; 8] = packet.payload().first_chunk()?;
         let [first, second, identifier] = [0, 2, 4].map(|at| read_u16(transport, at));
         let ports = match packet.protocol() {
-            Protocol::TCP | Protocol::UDP => (first, second),
-            Protocol::ICMP | Protocol::ICMP_V6 => (identifier, identifier),
-            _ => (0, 0),
+            Protocol::TCP | Protocol::UDP => [first, second],
+            Protocol::ICMP | Protocol::ICMP_V6 => [identifier; 2],
+            _ => [0; 2],
         };
         Some(Self::with_ports(&packet, ports))
     }
@@ -128,17 +128,15 @@ impl FlowKey {
     }
 }
 
-fn ports(transport: Transport<'_>) -> (u16, u16) {
+fn ports(transport: Transport<'_>) -> [u16; 2] {
     match transport {
-        Transport::Tcp(tcp) => (tcp.source_port(), tcp.destination_port()),
-        Transport::Udp(udp) => (udp.source_port(), udp.destination_port()),
+        Transport::Tcp(tcp) => [tcp.source_port(), tcp.destination_port()],
+        Transport::Udp(udp) => [udp.source_port(), udp.destination_port()],
         Transport::Icmp(icmp) => match icmp.message() {
-            IcmpMessage::EchoRequest(echo) | IcmpMessage::EchoReply(echo) => {
-                (echo.identifier, echo.identifier)
-            }
-            _ => (0, 0),
+            IcmpMessage::EchoRequest(echo) | IcmpMessage::EchoReply(echo) => [echo.identifier; 2],
+            _ => [0; 2],
         },
-        Transport::Fragment | Transport::Other(_) => (0, 0),
+        Transport::Fragment | Transport::Other(_) => [0; 2],
     }
 }
 
