@@ -408,9 +408,9 @@ impl Machine for Arq {
                 self.enqueue(now, packet, key, class.into());
             }
             Input::Guest(key) => self.outbox.make_guest(&key),
-            Input::Plain { packet, key, ahead } => {
+            Input::Plain { packet, key, order } => {
                 self.stats.sent.bytes_brief += packet.len() as u64;
-                self.enqueue(now, packet, key, Lane::Plain { ahead });
+                self.enqueue(now, packet, key, Lane::Plain(order));
             }
             Input::Transport(buffer) => self.transport(now, buffer),
             Input::Frame {

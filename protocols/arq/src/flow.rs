@@ -1,6 +1,5 @@
 //! The sending end of one flow: the packets that wait, and those in flight.
 
-use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 
 use machine::TokenDebt;
@@ -10,11 +9,13 @@ use wire::hop::FrameWriter;
 use wire::ip::Protocol;
 use wire::packet::Packet;
 
+use crate::QueueOrder;
 use crate::controlled_delay::{CodelParameters, ControlledDelay};
 use crate::fair::Place;
 use crate::filter::supersedes;
+use crate::held::HeldData;
 use crate::limits::PACKET;
-use crate::repetition::Repetition;
+use crate::queue::Queue;
 use crate::stream::StreamSender;
 
 /// A flow counts as sparse, and may be sent twice, up to 50 packets a second, after bursts of 8: in nanoseconds.
@@ -48,33 +49,13 @@ pub(crate) struct Flow {
     pub(crate) last_active: Instant,
     /// Set once the end of the stream is to be sent, or has been sent.
     pub(crate) ending: Option<Ending>,
-    queue: VecDeque<Waiting>,
-    queued: usize,
-    /// Bytes of the buffers of the queue.
-    storage: usize,
+    queue: Queue,
     sparse: TokenDebt,
     last_drop: Option<Instant>,
     delay: ControlledDelay,
+    /// Data that wait, in the plain lane.
+    plain: Option<Box<HeldData>>,
     lane: Lane,
-}
-
-/// A packet that waits.
-#[derive(Debug)]
-struct Waiting {
-    since: Instant,
-    packet: Packet,
-    /// True if it has overtaken others.
-    is_again: bool,
-}
-
-impl Waiting {
-    fn new(since: Instant, packet: Packet) -> Self {
-        Self {
-            since,
-            packet,
-            is_again: false,
-        }
-    }
 }
 
 /// Lane of a flow's packets.
@@ -84,8 +65,8 @@ pub(crate) enum Lane {
     Held,
     /// See [`Class::Brief`].
     Brief,
-    /// Sent once, without repair; before the waiting packets of its flow, or behind them.
-    Plain { ahead: bool },
+    /// Sent once, without repair, in this order.
+    Plain(QueueOrder),
     /// Sent once, in a chunk of its own: a packet of the split transport. All of them are one flow.
     Transport,
 }
@@ -96,7 +77,7 @@ impl Lane {
         let lane = match self {
             Self::Held => 1,
             Self::Brief => 2,
-            Self::Plain { .. } => 3,
+            Self::Plain(_) => 3,
             Self::Transport => 4,
         };
         FlowKey {
@@ -138,18 +119,20 @@ pub(crate) enum Ending {
 impl Flow {
     /// Returns a flow in `lane`, with the number of its stream if it has one.
     pub(crate) fn new(key: FlowKey, lane: Lane, stream: Option<u64>, now: Instant) -> Self {
+        // The common flow has segments of many connections.
+        let is_ordered = matches!(lane, Lane::Plain(QueueOrder::Sequence | QueueOrder::First))
+            && key.protocol == Protocol::TCP;
         Self {
             key,
             stream: stream.map(|number| Box::new(StreamSender::new(number))),
             place: Place::default(),
             last_active: now,
             ending: None,
-            queue: VecDeque::new(),
-            queued: 0,
-            storage: 0,
+            queue: Queue::default(),
             sparse: TokenDebt::empty(now, SPARSE_BURST),
             last_drop: None,
             delay: ControlledDelay::default(),
+            plain: is_ordered.then(Box::default),
             lane,
         }
     }
@@ -166,21 +149,24 @@ impl Flow {
 
     /// Returns the bytes of the packets that wait.
     pub(crate) fn queued(&self) -> usize {
-        self.queued
+        self.queue.bytes()
     }
 
     /// Returns the bytes of memory beyond its own size.
     pub(crate) fn memory(&self) -> usize {
         let stream = self.stream.as_ref().map(|stream| stream.memory());
         let stream = stream.unwrap_or_default();
+        let plain = self.plain.as_ref();
+        let plain = plain.map_or(0, |held| size_of::<HeldData>() + held.memory());
         let packets = self.queue.len() + stream.packets;
-        let slots = self.queue.capacity() * size_of::<Waiting>() + stream.slots;
-        self.storage + stream.storage + stream.tables + slots.max(packets * PACKET)
+        let (storage, slots) = self.queue.memory();
+        let slots = (slots + stream.slots).max(packets * PACKET);
+        storage + plain + stream.storage + stream.tables + slots
     }
 
     /// Frees the memory of queues that have been longer.
     pub(crate) fn shrink(&mut self) {
-        self.queue.shrink_to_fit();
+        self.queue.shrink();
         if let Some(stream) = &mut self.stream {
             stream.shrink();
         }
@@ -193,47 +179,25 @@ impl Flow {
     /// are [`OUTDATED`].
     pub(crate) fn enqueue(&mut self, now: Instant, packet: Packet, limit: usize) -> u64 {
         self.last_active = now;
-        if self.queue.len() >= BACKLOG
-            && let Some(last) = self.queue.back_mut()
-            && supersedes(&packet, &last.packet)
-        {
-            let storage = packet.capacity();
-            let former = std::mem::replace(&mut last.packet, packet);
-            self.storage = self.storage + storage - former.capacity();
+        let last = self.queue.back().filter(|_| self.queue.len() >= BACKLOG);
+        if last.is_some_and(|last| supersedes(&packet, last)) {
+            self.queue.replace_back(packet);
             return 0;
         }
         let outdated = self.drop_outdated(now);
-        if self.queued + packet.len() > 2 * limit && !self.queue.is_empty() {
+        if self.queue.bytes() + packet.len() > 2 * limit && !self.queue.is_empty() {
             return outdated + 1;
         }
-        self.queued += packet.len();
-        self.storage += packet.capacity();
-        let is_behind = match &mut self.stream {
-            Some(stream) => stream.held.hold(&packet),
-            None => false,
-        };
-        let waiting = Waiting::new(now, packet);
-        if is_behind {
-            self.overtake(waiting);
+        let is_behind = self.held_mut().is_some_and(|held| held.hold(&packet));
+        let placed = if is_behind {
+            self.queue.overtake(now, packet)
         } else {
-            self.queue.push_back(waiting);
+            Err(packet)
+        };
+        if let Err(packet) = placed {
+            self.queue.push_back(now, packet);
         }
         outdated
-    }
-
-    /// Adds a packet before those of its connection with later data.
-    fn overtake(&mut self, mut waiting: Waiting) {
-        let packets = self.queue.iter().map(|waiting| &waiting.packet);
-        let again = Repetition::of(&waiting.packet);
-        let place = again.and_then(|again| Some((again.place(packets)?, again.clock)));
-        let Some((place, clock)) = place else {
-            return self.queue.push_back(waiting);
-        };
-        if let Some(stream) = &mut self.stream {
-            stream.held.overtaken(clock);
-        }
-        waiting.is_again = true;
-        self.queue.insert(place, waiting);
     }
 
     /// Begins the flow's turn with a queue that is too long: the first segment of the oldest packet is dropped, once
@@ -250,19 +214,19 @@ impl Flow {
         let Some(oldest) = self.queue.front_mut() else {
             return 0;
         };
-        let oldest = &mut oldest.packet;
-        if self.delay.mark(oldest) {
+        if self.delay.mark(&mut oldest.packet) {
             return 0;
         }
-        let before = oldest.len();
-        if oldest.drop_first_segment() {
-            let dropped = before - oldest.len();
-            self.queued -= dropped;
-            if let Some(stream) = &mut self.stream {
-                stream.held.shortened(oldest, dropped);
-            }
-        } else {
+        let Some(dropped) = self.queue.shorten_front() else {
             self.drop_oldest();
+            return 1;
+        };
+        let held = match &mut self.stream {
+            Some(stream) => Some(&mut stream.held),
+            None => self.plain.as_deref_mut(),
+        };
+        if let Some((held, oldest)) = held.zip(self.queue.front()) {
+            held.shortened(&oldest.packet, dropped);
         }
         1
     }
@@ -300,11 +264,14 @@ impl Flow {
         limit: usize,
         interval: Duration,
     ) -> Admission {
-        let length = self.queued + packet.len();
+        let length = self.queue.bytes() + packet.len();
         if length > 2 * limit && !self.queue.is_empty() {
             return Admission::Dropped;
         }
-        if length <= limit || self.queue.is_empty() || !self.begins_interval(now, interval) {
+        // What is sent again is the answer to the last signal.
+        let is_again = self.held().is_some_and(|held| held.is_behind(packet));
+        let is_short = length <= limit || self.queue.is_empty();
+        if is_short || is_again || !self.begins_interval(now, interval) {
             return Admission::Whole;
         }
         if self.delay.mark(packet) {
@@ -316,20 +283,27 @@ impl Flow {
         }
     }
 
-    /// Puts a packet before the others, unless the first of them is the same; beyond twice `limit` bytes it is dropped.
-    /// Returns the number of packets dropped.
+    /// Puts a packet before the others, but behind segments with earlier data, unless the first of them is the same;
+    /// beyond twice `limit` bytes it is dropped. Returns the number of packets dropped.
     pub(crate) fn enqueue_ahead(&mut self, now: Instant, packet: Packet, limit: usize) -> u64 {
         self.last_active = now;
         let first = self.queue.front();
         if first.is_some_and(|first| first.packet[..] == packet[..]) {
             return 0;
         }
-        if self.queued + packet.len() > 2 * limit {
+        if self.queue.bytes() + packet.len() > 2 * limit {
             return 1;
         }
-        self.queued += packet.len();
-        self.storage += packet.capacity();
-        self.queue.push_front(Waiting::new(now, packet));
+        let placed = match &mut self.plain {
+            Some(held) => {
+                held.hold(&packet);
+                self.queue.overtake(now, packet)
+            }
+            None => Err(packet),
+        };
+        if let Err(packet) = placed {
+            self.queue.push_front(now, packet);
+        }
         0
     }
 
@@ -364,14 +338,23 @@ impl Flow {
 
     /// Returns true if `packet` repeats data that still wait to be delivered, and carries nothing else.
     pub(crate) fn has(&self, packet: &Packet) -> bool {
-        let stream = self.stream.as_ref();
-        stream.is_some_and(|stream| stream.held.has(packet))
+        self.held().is_some_and(|held| held.has(packet))
     }
 
     /// Returns true if the data of `packet` wait to be delivered, or it has none.
     pub(crate) fn keeps(&self, packet: &Packet) -> bool {
-        let stream = self.stream.as_ref();
-        stream.is_some_and(|stream| stream.held.keeps(packet))
+        self.held().is_some_and(|held| held.keeps(packet))
+    }
+
+    /// Returns the data that wait, if they are known.
+    fn held(&self) -> Option<&HeldData> {
+        let of_stream = self.stream.as_ref().map(|stream| &stream.held);
+        of_stream.or(self.plain.as_deref())
+    }
+
+    fn held_mut(&mut self) -> Option<&mut HeldData> {
+        let of_stream = self.stream.as_mut().map(|stream| &mut stream.held);
+        of_stream.or(self.plain.as_deref_mut())
     }
 
     /// Drops the packet that has waited longest; returns its length in bytes.
@@ -387,11 +370,10 @@ impl Flow {
 
     /// Removes and returns the packet that has waited longest.
     pub(crate) fn dequeue(&mut self) -> Option<Packet> {
-        let mut packet = self.queue.pop_front()?.packet;
-        self.queued -= packet.len();
-        self.storage -= packet.capacity();
-        if let Some(stream) = &mut self.stream {
-            stream.held.leaves(&mut packet);
+        let packet = self.queue.dequeue()?;
+        if let Some(held) = &mut self.plain {
+            // Its repair is that of the layer above.
+            held.release(&packet);
         }
         Some(packet)
     }

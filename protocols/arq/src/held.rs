@@ -11,7 +11,7 @@ use wire::packet::Packet;
 use wire::tcp::{TcpFlags, TcpSegmentOptions, TcpView};
 
 use crate::limits::NODE;
-use crate::repetition::{self, later};
+use crate::repetition;
 
 /// Offset of the first place, so that there are places below the first sequence number too.
 const BEYOND: u64 = 1 << 33;
@@ -32,9 +32,6 @@ pub(crate) struct HeldData {
     latest: u64,
     /// Fields of the latest segment.
     said: Option<SegmentFields>,
-    /// Clock of the sender in the latest segment that has overtaken others (RFC 7323 §5): a segment with an earlier one
-    /// counts as an old one behind it.
-    clock: Option<u32>,
     /// Hashes of UDP datagrams: who asks again with the same bytes, as RPC does (RFC 5531 §4), has one answer in mind.
     datagrams: BTreeSet<u64>,
 }
@@ -45,7 +42,6 @@ impl Default for HeldData {
             ranges: RangeSet::default(),
             latest: BEYOND,
             said: None,
-            clock: None,
             datagrams: BTreeSet::new(),
         }
     }
@@ -72,6 +68,14 @@ impl HeldData {
         })
     }
 
+    /// Returns true if `packet` begins before the end of the latest data.
+    pub(crate) fn is_behind(&self, packet: &Packet) -> bool {
+        segment(packet).is_some_and(|(tcp, _)| {
+            let range = self.range(&tcp);
+            self.said.is_some() && !range.is_empty() && range.start < self.latest
+        })
+    }
+
     /// Adds a packet that waits from now on; returns true if it begins before the end of the latest data.
     pub(crate) fn hold(&mut self, packet: &Packet) -> bool {
         let Some((tcp, said)) = segment(packet) else {
@@ -89,16 +93,6 @@ impl HeldData {
         self.said = Some(said);
         self.ranges.insert(range);
         is_behind
-    }
-
-    /// Records that a segment with this clock has overtaken others.
-    pub(crate) fn overtaken(&mut self, clock: Option<u32>) {
-        self.clock = later(self.clock, clock);
-    }
-
-    /// Changes the clock of a packet that leaves, if a segment with a later one has overtaken it.
-    pub(crate) fn leaves(&mut self, packet: &mut Packet) {
-        self.clock.take_if(|clock| !packet.raise_timestamp(*clock));
     }
 
     /// Removes a packet that was delivered or dropped.

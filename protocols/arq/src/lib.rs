@@ -32,6 +32,7 @@ mod loss_share;
 mod outbox;
 mod pace;
 mod path;
+mod queue;
 mod received_marks;
 mod receiver;
 mod reorder;
@@ -118,6 +119,18 @@ impl Config {
     }
 }
 
+/// Place of a packet of the plain lane among the waiting packets of its flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueueOrder {
+    /// Behind the others.
+    Last,
+    /// Behind the others, but a TCP segment goes before those with later data, and what only repeats data that wait is
+    /// dropped.
+    Sequence,
+    /// Before the others, but behind TCP segments with earlier data.
+    First,
+}
+
 /// Inputs of an [`Arq`].
 #[derive(Debug, Clone)]
 pub enum Input {
@@ -139,8 +152,8 @@ pub enum Input {
         packet: Packet,
         /// Its flow.
         key: FlowKey,
-        /// True if it goes before the waiting packets of its flow; it never goes before other flows.
-        ahead: bool,
+        /// Its place among the waiting packets of its flow; it never goes before other flows.
+        order: QueueOrder,
     },
     /// A packet of the split transport, for the plain lane: it crosses once, in a chunk of its own, behind the others
     /// of its kind. A packet that fits no frame is dropped and counted.

@@ -64,7 +64,8 @@ mod tests {
     use wire::tcp::{TcpSegment, Timestamps};
 
     use super::*;
-    use crate::flow::{Flow, Lane};
+    use crate::QueueOrder;
+    use crate::flow::{Admission, Flow, Lane};
 
     const DATA: u16 = 100;
 
@@ -88,26 +89,37 @@ mod tests {
         Packet::new(PacketBuffer::copy_of(&bytes))
     }
 
+    const KEY: FlowKey = FlowKey {
+        protocol: Protocol::TCP,
+        ..crate::COMMON_FLOW
+    };
+
+    fn held() -> Flow {
+        Flow::new(KEY, Lane::Held, Some(1), Instant::ZERO)
+    }
+
+    fn snooped() -> Flow {
+        let lane = Lane::Plain(QueueOrder::Sequence);
+        Flow::new(KEY, lane, None, Instant::ZERO)
+    }
+
     /// Returns the segments of a flow in the order in which they leave, after these have come: their first byte and
     /// their clock.
     fn leave(came: &[(u32, Option<u32>)]) -> Vec<(u32, Option<u32>)> {
-        let key = FlowKey {
-            protocol: Protocol::TCP,
-            ..crate::COMMON_FLOW
-        };
-        let mut flow = Flow::new(key, Lane::Held, Some(1), Instant::ZERO);
-        for (first, clock) in came {
-            assert_eq!(
-                flow.enqueue(Instant::ZERO, packet(*first, *clock), 100_000),
-                0
-            );
-        }
-        let packets = std::iter::from_fn(|| flow.dequeue());
-        let left = packets.map(|packet| {
-            let again = Repetition::of(&packet).expect("a segment with data");
-            (again.first.0, again.clock)
+        let [left, of_snoop] = [held(), snooped()].map(|mut flow| {
+            for (first, clock) in came {
+                let packet = packet(*first, *clock);
+                assert_eq!(flow.enqueue(Instant::ZERO, packet, 100_000), 0);
+            }
+            let packets = std::iter::from_fn(|| flow.dequeue());
+            let left = packets.map(|packet| {
+                let again = Repetition::of(&packet).expect("a segment with data");
+                (again.first.0, again.clock)
+            });
+            left.collect::<Vec<_>>()
         });
-        left.collect()
+        assert_eq!(left, of_snoop);
+        left
     }
 
     #[test]
@@ -160,11 +172,7 @@ mod tests {
     /// A signal that drops the answer to the last one would have its sender wait for a timer.
     #[test]
     fn a_long_queue_drops_nothing_that_was_sent_again() {
-        let key = FlowKey {
-            protocol: Protocol::TCP,
-            ..crate::COMMON_FLOW
-        };
-        let mut flow = Flow::new(key, Lane::Held, Some(1), Instant::ZERO);
+        let mut flow = held();
         for first in [100, 200, 300, 0] {
             flow.enqueue(Instant::ZERO, packet(first, None), 100_000);
         }
@@ -172,5 +180,27 @@ mod tests {
         assert_eq!(flow.signal_excess(now, interval), 0);
         assert!(flow.dequeue().is_some());
         assert_eq!(flow.signal_excess(now, interval), 1);
+    }
+
+    /// Where a layer above repairs losses, a signal takes the newest segment before that layer has it.
+    #[test]
+    fn a_full_queue_of_snoop_takes_what_is_sent_again_and_is_not_there() {
+        let mut flow = snooped();
+        let (start, interval) = (Instant::from_millis(5_000), Duration::from_millis(100));
+        for first in [100, 300] {
+            assert_eq!(flow.enqueue(start, packet(first, None), 100_000), 0);
+        }
+        assert!(flow.has(&packet(100, None)) && !flow.has(&packet(200, None)));
+        let mut admit = |at, first| flow.admit(at, &mut packet(first, None), 300, interval);
+        assert_eq!(admit(start, 200), Admission::Whole);
+        assert_eq!(admit(start, 400), Admission::Dropped);
+        assert_eq!(admit(start + interval * 2, 200), Admission::Whole);
+        flow.enqueue_ahead(start, packet(200, None), 100_000);
+        flow.enqueue_ahead(start, packet(0, None), 100_000);
+        for first in [0, 100, 200, 300] {
+            let left = flow.dequeue().expect("a segment");
+            assert_eq!(left[..], packet(first, None)[..]);
+            assert!(!flow.has(&left), "it waits no more");
+        }
     }
 }

@@ -360,14 +360,14 @@ impl Association {
     fn carry_tcp(&mut self, now: Instant) {
         while let Some(output) = self.tcp.poll_output() {
             match output {
-                tcp::Output::Cross { packet, ahead } => {
+                tcp::Output::Cross { packet, order } => {
                     // The lane passes on only packets that could be read before.
                     let Some(ip) = packet.ip() else { continue };
                     let key = FlowKey::of(&ip);
                     let begun = self.flows.side_of(&key);
                     let key = begun.map_or(COMMON_FLOW, |_| key);
                     self.arq
-                        .handle_input(now, arq::Input::Plain { packet, key, ahead });
+                        .handle_input(now, arq::Input::Plain { packet, key, order });
                     self.seat(now, key, begun);
                 }
                 tcp::Output::Release(packet) => self.release(now, packet),

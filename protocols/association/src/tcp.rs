@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use arq::QueueOrder;
 use machine::Machine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,8 +97,8 @@ pub(crate) enum Input {
 /// Outputs of a [`TcpLane`].
 #[derive(Debug)]
 pub(crate) enum Output {
-    /// A packet to send across the hop in the plain lane; `ahead` of its flow's others or behind them.
-    Cross { packet: Packet, ahead: bool },
+    /// A packet to send across the hop in the plain lane, in this order.
+    Cross { packet: Packet, order: QueueOrder },
     /// A packet to pass on.
     Release(Packet),
 }
@@ -317,7 +318,7 @@ impl TcpLane {
         match &mut self.watch {
             SnoopSide::Nobody => self.outputs.push_back(Output::Cross {
                 packet,
-                ahead: false,
+                order: QueueOrder::Last,
             }),
             SnoopSide::Agent(agent) => agent.handle_input(now, snoop::Input::FromFixed(packet)),
             SnoopSide::Mobile(mobile) => {
@@ -347,7 +348,7 @@ impl TcpLane {
                     outputs.push_back(match output {
                         snoop::Output::ToMobile { packet, priority } => Output::Cross {
                             packet,
-                            ahead: priority,
+                            order: order(priority),
                         },
                         snoop::Output::ToFixed(packet) => Output::Release(packet),
                     });
@@ -358,7 +359,7 @@ impl TcpLane {
                     outputs.push_back(match output {
                         snoop::MobileOutput::ToAir { packet, priority } => Output::Cross {
                             packet,
-                            ahead: priority,
+                            order: order(priority),
                         },
                         snoop::MobileOutput::ToHost(packet) => Output::Release(packet),
                     });
@@ -428,5 +429,14 @@ fn limits(cache: Bytes, live: &Limits) -> Limits {
         bytes: cache,
         flows: FLOWS_MAX,
         ..live.clone()
+    }
+}
+
+/// Returns the place of a packet of snoop in the queue.
+fn order(priority: bool) -> QueueOrder {
+    if priority {
+        QueueOrder::First
+    } else {
+        QueueOrder::Sequence
     }
 }

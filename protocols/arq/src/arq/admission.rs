@@ -10,8 +10,11 @@ use crate::flow::{Admission, Lane};
 impl Arq {
     /// Applies the drop or mark of a full queue to a packet for the plain lane, before the agent that repairs that
     /// lane keeps a copy: a loss here is congestion, and the sender must see it. Returns false if nothing of the
-    /// packet is left.
+    /// packet is left, or if it only repeats data that wait.
     pub fn admit(&mut self, now: Instant, packet: &mut Packet, key: &FlowKey) -> bool {
+        if !self.config.carries_repetitions && self.outbox.has(key, packet) {
+            return false;
+        }
         let admission = self.outbox.admit(now, packet, key);
         self.stats.sent.packets_dropped += u64::from(admission != Admission::Whole);
         admission != Admission::Dropped

@@ -5,6 +5,7 @@ use wire::flow::FlowKey;
 use wire::packet::Packet;
 
 use super::Outbox;
+use crate::QueueOrder;
 use crate::flow::{Admission, COMMON_FLOW, Flow, Lane};
 use crate::limits::PACKET;
 
@@ -36,7 +37,7 @@ impl Outbox {
         let (queued, order) = (&mut self.queued, &mut self.order);
         let dropped = self.table.change(slot, |flow| {
             let before = flow.queued();
-            let dropped = if lane == (Lane::Plain { ahead: true }) {
+            let dropped = if lane == Lane::Plain(QueueOrder::First) {
                 flow.enqueue_ahead(now, packet, bytes)
             } else {
                 flow.enqueue(now, packet, bytes)
@@ -60,7 +61,7 @@ impl Outbox {
 
     /// Makes the flow of this key a guest, or that of the packets that have no flow of their own.
     pub(crate) fn make_guest(&mut self, key: &FlowKey) {
-        let common = [Lane::Held, Lane::Brief, Lane::Plain { ahead: false }].map(Lane::common);
+        let common = [Lane::Held, Lane::Brief, Lane::Plain(QueueOrder::Last)].map(Lane::common);
         let keys = match *key {
             COMMON_FLOW => &common[..],
             _ => std::slice::from_ref(key),

@@ -28,7 +28,12 @@ impl Host {
         if let Some(gathering) = &attachment.gathering {
             return gathering.due().is_some();
         }
-        let has_time = matches!(attachment.cause, Cause::Asked | Cause::Better);
+        let ends = side.moves.announced;
+        let has_time = match attachment.cause {
+            Cause::Asked | Cause::Better => true,
+            Cause::Announced => ends.is_some_and(|ends| ends > now),
+            _ => false,
+        };
         let peer = &self.peers[former];
         let association = peer
             .association
@@ -42,7 +47,7 @@ impl Host {
         if before.is_empty() {
             return false;
         }
-        attachment.gathering = Some(Box::new(Gathering::new(now, before)));
+        attachment.gathering = Some(Box::new(Gathering::new(now, ends, before)));
         self.announce_move();
         self.attach_due(now);
         true

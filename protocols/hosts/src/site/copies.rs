@@ -51,6 +51,8 @@ pub(crate) struct Progress {
 #[derive(Debug)]
 pub(crate) struct Gathering {
     began: Instant,
+    /// Time when it is given up.
+    until: Instant,
     /// Time of the next report.
     due: Instant,
     /// What had come of each connection when it began.
@@ -67,10 +69,17 @@ enum GatheringState {
 }
 
 impl Gathering {
-    /// Begins to wait; these connections are in use.
-    pub(crate) fn new(now: Instant, before: BTreeMap<FlowKey, Reached>) -> Self {
+    /// Begins to wait; these connections are in use. If the hop is about to end, half of the time before that is for
+    /// leaving it.
+    pub(crate) fn new(
+        now: Instant,
+        ends: Option<Instant>,
+        before: BTreeMap<FlowKey, Reached>,
+    ) -> Self {
+        let patience = ends.map_or(PATIENCE, |ends| PATIENCE.min(ends.since(now) / 2));
         Self {
             began: now,
+            until: now + patience,
             due: now,
             before,
             state: GatheringState::Waits,
@@ -86,7 +95,7 @@ impl Gathering {
     pub(crate) fn reports(&mut self, now: Instant) -> bool {
         let reports = self.due().is_some_and(|due| due <= now);
         if reports {
-            self.due = now + REPORT;
+            self.due = (now + REPORT).min(self.until.max(now));
         }
         reports
     }
@@ -102,7 +111,7 @@ impl Gathering {
         let lasts = now.since(self.began);
         let is_silent = heard.is_none_or(|heard| now.since(heard) > SILENCE);
         let is_idle = progress.is_empty() && lasts > IDLE;
-        let gives_up = is_silent || is_idle || lasts > PATIENCE;
+        let gives_up = is_silent || is_idle || now >= self.until;
         if gives_up {
             self.state = GatheringState::GivenUp;
         }

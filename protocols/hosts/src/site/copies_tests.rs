@@ -228,7 +228,8 @@ fn copies_take_little_memory_whatever_comes() {
 #[test]
 fn a_gathering_ends_with_what_it_waits_for() {
     let (flow, start) = (at(1, 0).flow, Instant::from_millis(1_000));
-    let begun = || Gathering::new(start, BTreeMap::from([(flow, reached(5))]));
+    let begun_before = |ends| Gathering::new(start, ends, BTreeMap::from([(flow, reached(5))]));
+    let begun = || begun_before(None);
     let gives_up = |after: u64, silent: u64, progress: &[Progress]| {
         let now = start + Duration::from_millis(after);
         begun().gives_up(now, Some(now - Duration::from_millis(silent)), progress)
@@ -238,6 +239,12 @@ fn a_gathering_ends_with_what_it_waits_for() {
     assert!(gives_up(25, 60, &some), "the former gateway is silent");
     assert!(gives_up(125, 10, &[]), "nothing comes of the connections");
     assert!(gives_up(525, 10, &some), "the next gateway has not got all");
+    let mut hasty = begun_before(Some(start + Duration::from_millis(60)));
+    let [soon, last] = [25, 30].map(|after| start + Duration::from_millis(after));
+    assert!(hasty.reports(start) && hasty.reports(soon));
+    assert!(!hasty.gives_up(soon, Some(soon), &some));
+    assert_eq!(hasty.due(), Some(last));
+    assert!(hasty.reports(last) && hasty.gives_up(last, Some(last), &some));
     let mut gathering = begun();
     assert!(gathering.reports(start) && !gathering.reports(start));
     assert_eq!(gathering.due(), Some(start + REPORT));

@@ -1,9 +1,11 @@
 //! Copies of a download at the gateway that a mobile host is about to move to.
 
+use hosts::Input;
 use tcp::{Config, Control};
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Probability};
 
 use crate::site::attachments;
+use crate::support::MOBILE;
 use crate::support::ends::Ends;
 use crate::support::roaming::{HOME, Roaming, Setting};
 
@@ -55,6 +57,44 @@ fn a_move_stalls_a_download_for_a_round_trip_of_the_hop_however_far_the_gateway_
                 "wire {wire}, {from} to {to}: {stall}, not {most}"
             );
             from = to;
+        }
+        assert!(site.is_connected());
+    }
+}
+
+/// The hop to the gateway that serves ends for ever, as was announced so long before.
+#[test]
+fn an_announced_end_of_the_hop_stalls_a_download_no_longer_than_a_move() {
+    for wire in [10, 40].map(Duration::from_millis) {
+        let mut site = download(wire, Some(Bytes::new(30_000)));
+        // The first packets from one gateway to another find out how much crosses there.
+        for to in [2, 3, HOME, 2, 3, HOME] {
+            site.move_to(to);
+            site.run(SECOND * 2, true);
+        }
+        for within in [500, 500, 500, 300, 300, 300].map(Duration::from_millis) {
+            let at = site.serving_host().expect("a gateway");
+            site.take_stall();
+            site.input(
+                MOBILE,
+                Input::HandoffAnnounced {
+                    within,
+                    gateway: None,
+                },
+            );
+            site.run(within, true);
+            site.network.more[at].1 = Probability::ALWAYS;
+            site.run(SECOND, true);
+            let stall = site.take_stall();
+            site.network.more[at].1 = Probability::NEVER;
+            site.run(SECOND * 2, true);
+            // From the home copies take the longer way, and may come too late.
+            let longer = if at == HOME { wire * 2 } else { Duration::ZERO };
+            let most = site.network.setting.delay * 2 + longer + Duration::from_millis(6);
+            assert!(
+                stall <= most,
+                "wire {wire}, {within} from {at}: {stall}, not {most}"
+            );
         }
         assert!(site.is_connected());
     }

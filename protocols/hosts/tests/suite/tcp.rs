@@ -167,8 +167,13 @@ fn ends_agree_again_after_a_restart() {
 /// A drop of the gateway's own queue tells a sender to slow down. What that sends again waits behind nothing.
 #[test]
 fn a_drop_of_the_queue_costs_about_a_round_trip() {
-    for control in [Control::Cubic, Control::Reno] {
-        let terms = [TcpTerms::Follow, TcpTerms::Choose(TcpMethod::Arq)];
+    let methods = [TcpMethod::Arq, TcpMethod::Snoop];
+    let controls = [Control::Cubic, Control::Reno];
+    for (method, control) in methods
+        .into_iter()
+        .flat_map(|method| controls.map(|control| (method, control)))
+    {
+        let terms = [TcpTerms::Follow, TcpTerms::Choose(method)];
         let mut pair = over("l2-clean", terms);
         let config = Config {
             timestamps: true,
@@ -190,10 +195,10 @@ fn a_drop_of_the_queue_costs_about_a_round_trip() {
             }
         }
         let dropped = pair.status(GATEWAY).hop.stats.sent.packets_dropped;
-        assert!(dropped > 0, "{control:?}");
+        assert!(dropped > 0, "{method:?} {control:?}");
         assert!(
             longest < Duration::from_millis(60),
-            "{control:?}: {longest}"
+            "{method:?} {control:?}: {longest}"
         );
     }
 }

@@ -1,6 +1,6 @@
 //! The plain lane: each packet crosses once, whatever becomes of it.
 
-use arq::Input;
+use arq::{Input, QueueOrder};
 use units::Duration;
 
 use super::script::{Script, Sent, key, packet, usual};
@@ -11,7 +11,12 @@ const LARGE: usize = 1_300;
 
 fn plain(end: &mut Script, place: u32, ahead: bool) {
     let (packet, key) = (packet(7, place, LARGE), key(7));
-    end.input(Input::Plain { packet, key, ahead });
+    let order = if ahead {
+        QueueOrder::First
+    } else {
+        QueueOrder::Last
+    };
+    end.input(Input::Plain { packet, key, order });
 }
 
 /// The places of those packets that `frames` bring to another end.
@@ -76,8 +81,8 @@ fn a_gap_holds_nothing() {
 fn a_packet_in_two_frames_needs_both() {
     let mut end = Script::knowing(usual(), ROUND_TRIP);
     let (packet, key) = (packet(7, 0, 2_000), key(7));
-    let ahead = false;
-    end.input(Input::Plain { packet, key, ahead });
+    let order = QueueOrder::Last;
+    end.input(Input::Plain { packet, key, order });
     let sent = end.send_all();
     assert_eq!(sent.len(), 2);
     assert_eq!(places(&sent), [0]);

@@ -1,6 +1,6 @@
 //! Queues that stand: packets that can be marked are, and nothing else changes.
 
-use arq::Input;
+use arq::{Input, QueueOrder};
 use units::{BitRate, Duration};
 use wire::flow::Class;
 use wire::ip::{Ecn, IpView};
@@ -197,12 +197,12 @@ fn every_field_crosses_unchanged_in_every_lane() {
             for (place, ecn) in sent.iter().enumerate() {
                 let mut packet = segment(place as u32, *ecn, ipv6);
                 packet.checksum = Checksum::Partial;
-                let ahead = false;
+                let order = QueueOrder::Last;
                 let key = key(1);
                 match lane {
                     0 => queue(&mut end, packet, Class::Held),
                     1 => queue(&mut end, packet, Class::Brief),
-                    _ => end.input(Input::Plain { packet, key, ahead }),
+                    _ => end.input(Input::Plain { packet, key, order }),
                 }
             }
             end.wait(MILLISECOND);
@@ -215,11 +215,11 @@ fn every_field_crosses_unchanged_in_every_lane() {
 #[test]
 fn the_plain_lane_marks_before_anybody_keeps_a_copy() {
     let mut end = at_ten_megabits();
-    let (key, ahead) = (key(1), false);
+    let (key, order) = (key(1), QueueOrder::Last);
     for place in 0..LIMIT / 1_000 + 50 {
         let mut packet = segment(place as u32, Ecn::Capable0, false);
         assert!(end.arq.admit(end.now, &mut packet, &key));
-        end.input(Input::Plain { packet, key, ahead });
+        end.input(Input::Plain { packet, key, order });
     }
     assert_eq!(end.stats().sent.packets_dropped, 0);
     let mut other = Script::new(usual());
