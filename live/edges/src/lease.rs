@@ -19,9 +19,6 @@ const SOURCE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 const PROTOCOL: u8 = 253;
 /// Time between two renewals.
 const INTERVAL: Duration = Duration::from_millis(250);
-/// Time after the end of a lease before it is renewed: another gateway may answer meanwhile, and asks each second
-/// whether this one is back.
-const STAND_BACK: Duration = Duration::from_secs(2);
 
 /// The addresses, and where they are answered for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,19 +122,18 @@ impl Renewals {
         self.next
     }
 
-    /// Returns true if the lease is to be renewed now.
+    /// Returns true if the lease is to be renewed now. One that has ended is, too: who stands in here answers no more
+    /// once it hears this gateway, and passes on what still comes.
     pub(crate) fn is_due(&mut self, now: Instant) -> bool {
         if now < self.next {
             return false;
         }
-        if self.ends.take().is_some_and(|ends| ends <= now) {
+        let ends = self.ends.replace(now + TERM);
+        if ends.is_some_and(|ends| ends <= now) {
             tracing::warn!(
                 "this gateway stood still, and did not answer neighbours for its mobile hosts"
             );
-            self.next = now + STAND_BACK;
-            return false;
         }
-        self.ends = Some(now + TERM);
         self.next = now + INTERVAL;
         true
     }
@@ -148,18 +144,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lease_that_has_ended_is_renewed_later() {
+    fn a_lease_is_renewed_before_it_ends_and_when_it_has() {
         let at = Instant::from_millis;
         let mut renewals = Renewals::default();
-        assert!(renewals.is_due(at(10_000)), "the first");
-        assert!(!renewals.is_due(at(10_249)));
-        assert!(renewals.is_due(at(10_250)));
-        assert!(renewals.is_due(at(11_249)), "late, but within its term");
-        for stands_back in [12_249, 12_250, 14_248] {
-            assert!(!renewals.is_due(at(stands_back)), "{stands_back}");
+        for (now, is_due) in [
+            (10_000, true),
+            (10_249, false),
+            (10_250, true),
+            (11_249, true),
+            (11_250, false),
+            (60_000, true),
+            (60_001, false),
+        ] {
+            assert_eq!(renewals.is_due(at(now)), is_due, "{now}");
         }
-        assert_eq!(renewals.poll_timeout(), at(14_249));
-        assert!(renewals.is_due(at(14_249)));
-        assert!(renewals.is_due(at(14_499)));
+        assert_eq!(renewals.poll_timeout(), at(60_250));
     }
 }

@@ -120,8 +120,9 @@ fn connections_go_on_while_their_home_stands_still() {
             daemons[0].signal(Signal::CONT);
             home_is_back(&hosts);
             download.goes_on();
-            println!("it goes on: {:?}", download.take_pause());
             wait_until("it answers", || site.logs(), || answers(site, 0));
+            download.goes_on();
+            println!("it goes on: {:?}", download.take_pause());
         },
     );
 }
