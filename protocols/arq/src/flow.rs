@@ -170,6 +170,9 @@ impl Flow {
         if let Some(stream) = &mut self.stream {
             stream.shrink();
         }
+        if let Some(held) = &mut self.plain {
+            held.shrink();
+        }
     }
 
     /// Adds a packet behind the others; returns the number of packets that the flow lost by it.
