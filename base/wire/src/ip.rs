@@ -194,7 +194,7 @@ impl<'a> IpPacket<'a> {
         Ok(Self::new(bytes, layout))
     }
 
-    /// Returns the beginning of a packet that is cut somewhere after its IP header. Its transport is not checked.
+    /// Checks the IP header of a packet that may be cut after it. Its transport is not checked.
     pub(crate) fn parse_beginning(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let layout = match version_of(bytes)? {
             Version::V4 => Ipv4View::parse_beginning(bytes)?.layout(),

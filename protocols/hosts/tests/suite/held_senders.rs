@@ -65,7 +65,7 @@ fn a_fade_of_ten_minutes_ends_no_connection() {
         let told = format!("{method:?} from {from}");
         let mut pair = transfer(method, from);
         fade(&mut pair, SECOND * 30);
-        // Snoop repeats one segment, which waits from one try of the hop to the next at times.
+        // Snoop repeats one segment, which waits once as much is on its way as the hop may carry.
         let tenths = (0..300).map(|_| {
             fade(&mut pair, SECOND / 10);
             pair.status(from).hop.queued

@@ -60,15 +60,7 @@ fn sums_the_example_of_the_rfc() {
 
 #[test]
 fn filling_finds_what_the_kernel_sent() {
-    for text in [
-        samples::SYN_V4,
-        samples::SYN_V6,
-        samples::DNS_V4,
-        samples::DNS_V6,
-        samples::PING_V4,
-        samples::PING_V6,
-        samples::MLD_V6,
-    ] {
+    for text in samples::WHOLE {
         let golden = bytes(text);
         let mut packet = golden.clone();
         let place = make_partial(&mut packet);

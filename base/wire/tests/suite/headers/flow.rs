@@ -36,15 +36,7 @@ fn an_echo_is_named_by_its_identifier() {
 
 #[test]
 fn the_flow_of_a_packet_in_error_is_known_from_its_beginning() {
-    for text in [
-        samples::SYN_V4,
-        samples::SYN_V6,
-        samples::DNS_V4,
-        samples::DNS_V6,
-        samples::PING_V4,
-        samples::PING_V6,
-        samples::MLD_V6,
-    ] {
+    for text in samples::WHOLE {
         let packet = bytes(text);
         let parsed = IpPacket::parse(&packet).unwrap();
         let least = parsed.header_length() + 8;

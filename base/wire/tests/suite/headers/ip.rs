@@ -56,15 +56,7 @@ fn reads_a_syn() {
 
 #[test]
 fn kernel_packets_have_valid_checksums() {
-    for text in [
-        samples::SYN_V4,
-        samples::SYN_V6,
-        samples::DNS_V4,
-        samples::DNS_V6,
-        samples::PING_V4,
-        samples::PING_V6,
-        samples::MLD_V6,
-    ] {
+    for text in samples::WHOLE {
         let mut packet = bytes(text);
         assert!(
             verify_transport_checksum(&IpPacket::parse(&packet).unwrap()),

@@ -44,6 +44,9 @@ pub(crate) const MLD_V6: &str = "\
     ff0200000000000000000001ff000001\
 ";
 
+/// Packets that are no fragments.
+pub(crate) const WHOLE: [&str; 7] = [SYN_V4, SYN_V6, DNS_V4, DNS_V6, PING_V4, PING_V6, MLD_V6];
+
 /// The start of the first fragment of a UDP datagram of 1608 bytes over IPv4: its headers.
 pub(crate) const FIRST_FRAGMENT_V4: &str =
     "45b805dc9634200040113a1cc0000201c0000207dd1c0801064811bf";
