@@ -1,5 +1,6 @@
 //! A lease of the right to answer neighbours on a LAN for inner addresses. It ends in the kernel, also while the daemon
-//! stands still: another gateway may answer for them then.
+//! stands still: another gateway may answer for them then. An address that another host of the LAN announces is that
+//! one's, until this host announces it.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
@@ -17,6 +18,8 @@ pub const TERM: Duration = Duration::from_secs(1);
 const SOURCE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// Protocol of a [`renewal`], for experiments (RFC 3692).
 const PROTOCOL: u8 = 253;
+/// Most addresses that others have announced; there are fewer inner addresses.
+const MOST: usize = 65_536;
 /// Time between two renewals.
 const INTERVAL: Duration = Duration::from_millis(250);
 
@@ -42,19 +45,21 @@ impl Lease {
         }
     }
 
-    /// Installs the table with a new term, in place of an earlier one, in the calling thread's namespace. The kernel
-    /// must have the egress hook (Linux 5.16).
+    /// Installs the table with a new term, in place of one that an earlier run left, in the calling thread's namespace.
+    /// The kernel must have the egress hook (Linux 5.16).
     ///
     /// # Errors
     /// [`NftError`].
     pub fn install(&self) -> Result<(), NftError> {
-        self.table().install(&self.chains()?)
+        self.table().install(&self.chains()?)?;
+        self.adapt()
     }
 
-    /// Returns the chains: a packet of the daemon renews the one element of a set, without which no answer leaves.
-    fn chains(&self) -> Result<String, NftError> {
-        let [link, lan] = [link_in_rule(&self.inner_link)?, link_in_rule(&self.lan)?];
-        let term = format!("timeout {}ms", TERM.as_millis());
+    /// Gives an installed table these addresses, in place of those that it had. What others have announced stays so.
+    ///
+    /// # Errors
+    /// [`NftError`].
+    pub fn adapt(&self) -> Result<(), NftError> {
         let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
         for address in &self.addresses {
             match address {
@@ -62,32 +67,91 @@ impl Lease {
                 IpAddr::V6(address) => ipv6.push(format!("{:#034x}", address.to_bits())),
             }
         }
+        self.table()
+            .replace_elements(&[("own4", ipv4), ("own6", ipv6)])
+    }
+
+    /// Returns the sets and chains. A packet of the daemon renews the one element of `valid`, without which nothing
+    /// leaves that says who has an address; and what others announce, and this host, tells who has it now.
+    fn chains(&self) -> Result<String, NftError> {
+        let [link, lan] = [link_in_rule(&self.inner_link)?, link_in_rule(&self.lan)?];
+        let term = format!("timeout {}ms", TERM.as_millis());
+        let [sets, claims, answers] = Messages::sets_and_rules();
         // Ended elements count until the kernel collects them.
-        let valid = format!(
-            "  set valid {{\n    type ifname; flags dynamic,timeout; {term}; size 64; \
-             elements = {{ \"{lan}\" }}\n  }}\n"
-        );
-        let answer = |rule: &str, addresses: Vec<String>| match addresses.join(", ") {
-            none if none.is_empty() => none,
-            some => format!("    {rule} {{ {some} }} drop\n"),
-        };
-        // The target of an advertisement is its bits 64 to 191 (RFC 4861, section 4.4).
-        let answers = [
-            answer("meta protocol arp arp operation reply arp saddr ip", ipv4),
-            answer(
-                "meta protocol ip6 icmpv6 type nd-neighbor-advert @th,64,128",
-                ipv6,
-            ),
-        ];
         Ok(format!(
-            "{valid}  chain renewals {{\n    \
+            "  set valid {{ type ifname; flags dynamic,timeout; {term}; size 64; elements = {{ \"{lan}\" }}; }}\n\
+             {sets}  \
+             chain renewals {{\n    \
              type filter hook ingress device \"{link}\" priority filter; policy accept;\n    \
              meta protocol ip ip saddr {SOURCE} ip protocol {PROTOCOL} update @valid {{ \"{lan}\" {term} }} drop\n  \
-             }}\n  chain answers {{\n    \
-             type filter hook egress device \"{lan}\" priority filter; policy accept;\n    \
-             meta oifname @valid accept\n{}  }}\n",
-            answers.concat()
+             }}\n  \
+             chain claims {{\n    \
+             type filter hook ingress device \"{lan}\" priority filter; policy accept;\n\
+             {claims}  \
+             }}\n  \
+             chain answers {{\n    \
+             type filter hook egress device \"{lan}\" priority filter; policy accept;\n\
+             {answers}  \
+             }}\n"
         ))
+    }
+}
+
+/// The messages by which neighbours learn who has an address of a version of IP, as rules match them.
+struct Messages {
+    version: u8,
+    /// Type of the addresses in a set.
+    key: &'static str,
+    /// All of them, and what is true of announcements only.
+    any: &'static str,
+    announced: &'static str,
+    /// The address that they are about.
+    address: &'static str,
+}
+
+impl Messages {
+    const ARP: Self = Self {
+        version: 4,
+        key: "type ipv4_addr",
+        any: "meta protocol arp",
+        announced: "arp operation request",
+        address: "arp saddr ip",
+    };
+    /// The flag Override is the third bit of bits 32 to 39, and those from 64 on are the target (RFC 4861, section
+    /// 4.4). The kernel does not set it when it answers for others, as section 7.2.8 demands.
+    const ND: Self = Self {
+        version: 6,
+        key: "typeof @th,64,128",
+        any: "meta protocol ip6 icmpv6 type nd-neighbor-advert",
+        announced: "@th,32,8 & 0x20 == 0x20",
+        address: "@th,64,128",
+    };
+
+    /// Returns the sets of addresses, those that this host answers for and those that others have announced since; the
+    /// rules for messages that come; and those for messages that leave.
+    fn sets_and_rules() -> [String; 3] {
+        let mut all = [const { String::new() }; 3];
+        for messages in [Self::ARP, Self::ND] {
+            let Self {
+                version,
+                key,
+                any,
+                announced,
+                address,
+            } = messages;
+            let [sets, claims, answers] = &mut all;
+            *sets += &format!(
+                "  set own{version} {{ {key}; }}\n  set taken{version} {{ {key}; flags dynamic; size {MOST}; }}\n"
+            );
+            let announcement = format!("    {any} {announced} {address} @own{version}");
+            *claims += &format!("{announcement} update @taken{version} {{ {address} }}\n");
+            *answers += &format!(
+                "    meta oifname != @valid {any} {address} @own{version} drop\n\
+                 {announcement} delete @taken{version} {{ {address} }}\n    \
+                 {any} {address} @taken{version} drop\n"
+            );
+        }
+        all
     }
 }
 

@@ -33,7 +33,7 @@ pub enum NftError {
     /// `nft` refused.
     #[error("cannot {operation} the nftables table '{table}': {reason}")]
     Refused {
-        /// Operation: "install" or "remove".
+        /// Operation: "install", "change" or "remove".
         operation: &'static str,
         /// Name of the table.
         table: String,
@@ -146,6 +146,25 @@ impl Table {
     /// All but [`NftError::InvalidLink`].
     pub(crate) fn install(&self, chains: &str) -> Result<(), NftError> {
         self.run("install", &self.ruleset(chains)?)
+    }
+
+    /// Gives sets of the installed table these elements, in place of those that they had, in one transaction.
+    ///
+    /// # Errors
+    /// All but [`NftError::InvalidLink`].
+    pub(crate) fn replace_elements(&self, sets: &[(&str, Vec<String>)]) -> Result<(), NftError> {
+        let (family, name) = (self.purpose.family(), self.name()?);
+        let commands = sets.iter().map(|(set, elements)| {
+            let flush = format!("flush set {family} {name} {set}\n");
+            match elements[..] {
+                [] => flush,
+                _ => format!(
+                    "{flush}add element {family} {name} {set} {{ {} }}\n",
+                    elements.join(", ")
+                ),
+            }
+        });
+        self.run("change", &commands.collect::<String>())
     }
 
     /// Removes the table; a missing one counts as removed.

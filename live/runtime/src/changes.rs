@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use hosts::{EventKind, Input, Told};
+use hosts::{EventKind, ExitChange, Input, Told};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
@@ -21,22 +21,22 @@ pub enum Way {
     Around,
 }
 
-/// Inner addresses of a mobile host whose packets leave at this gateway, which is not its home, or do so no more.
+/// Inner addresses of a mobile host, and a change of where packets with them leave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
     /// The addresses.
     pub networks: Vec<IpNet>,
-    /// False if packets leave here no more.
-    pub begins: bool,
+    /// What is new.
+    pub change: ExitChange,
 }
 
 impl Exit {
     /// Returns one of these addresses with their prefix lengths.
-    pub(crate) fn of(prefixes: &[(IpAddr, u8)], begins: bool) -> Self {
+    pub(crate) fn of(prefixes: &[(IpAddr, u8)], change: ExitChange) -> Self {
         let network = |(address, length): &(IpAddr, u8)| IpNet::new(*address, *length).ok();
         Self {
             networks: prefixes.iter().filter_map(network).collect(),
-            begins,
+            change,
         }
     }
 }
@@ -56,7 +56,7 @@ pub struct Changed {
 pub enum Change {
     /// New flows of this mobile host take this way.
     Way(Way),
-    /// Packets of another gateway's mobile host leave here, or do so no more.
+    /// Packets of a mobile host leave elsewhere, or its addresses are announced anew.
     Exit(Exit),
     /// Gateways have told this host other things than before.
     Told(Vec<Told>),

@@ -85,7 +85,7 @@ pub trait Reload {
     /// A message for the user. Nothing is stored then.
     fn claim(&mut self, claim: &KeyClaim) -> Result<Claimed, String>;
 
-    /// Has packets of other gateways' mobile hosts leave here, or no more, as far as possible.
+    /// Has packets of other gateways' mobile hosts leave here, or no more, as far as possible, and announces addresses.
     fn lead_out(&mut self, undo: &mut UndoLog, exits: &[Exit]) -> Changed;
 
     /// Stores what gateways have told, for the daemon's next start.

@@ -49,6 +49,7 @@ use std::net::IpAddr;
 
 use redirector::Chunks;
 pub use resolver::ResolverTerms;
+use serde::{Deserialize, Serialize};
 use session::PublicKey;
 pub use session::{Decline, OwnKeys};
 pub use site::{ComparisonStatus, SitePart, SiteStatus, Told};
@@ -201,6 +202,20 @@ pub enum PathReport {
     Refused(usize),
 }
 
+/// A change of where packets of a mobile host leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExitChange {
+    /// Those of a guest are to leave at this gateway: the driver makes the system ready to translate the addresses, or
+    /// announces them, and leads packets to them here. Nothing leaves before [`Input::ExitsOpen`].
+    Begins,
+    /// They do so no more.
+    Ends,
+    /// Those of one that belongs here leave here as before, but another gateway may have announced the addresses: the
+    /// driver announces them anew.
+    Stays,
+}
+
 /// Outputs of a [`Host`], for its driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
@@ -236,14 +251,12 @@ pub enum Output {
     Resolvers(Resolvers),
     /// Gateways have told something else than before ([`Host::told`]): the driver may store it.
     Told,
-    /// Packets of a guest are to leave at this gateway, or do so no more: the driver makes the system ready to
-    /// translate these inner addresses, or announces them, and leads packets to them here. Nothing leaves before
-    /// [`Input::ExitsOpen`].
+    /// Where packets with these inner addresses leave.
     Exits {
         /// Each is an address and a prefix length in bits.
         prefixes: Vec<(IpAddr, u8)>,
-        /// False if they do so no more.
-        begins: bool,
+        /// What is new.
+        change: ExitChange,
     },
     /// The split connections of this host, as asked for by [`Input::HandOver`].
     HandedOver(Box<Handover>),

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use hosts::{
-    ComparisonStatus, EventKind, GuestExits, Handover, Host, Input, Output, PeerStatus, SitePart,
-    SiteStatus, Told,
+    ComparisonStatus, EventKind, ExitChange, GuestExits, Handover, Host, Input, Output, PeerStatus,
+    SitePart, SiteStatus, Told,
 };
 use machine::{Machine, RandomStream};
 use units::{BitRate, Bytes, Duration, Instant, Probability};
@@ -240,17 +240,15 @@ impl Roaming {
                         sockets.carry_out(host, request);
                     }
                 }
-                Output::Exits { prefixes, begins } => {
-                    self.exits[host] = begins;
-                    if !begins && self.exit() == Some(host) {
-                        // Who asks for the address now finds the home.
-                        self.announced_by(HOME);
-                    }
-                    if begins {
+                Output::Exits { prefixes, change } => match change {
+                    ExitChange::Begins => {
+                        self.exits[host] = true;
                         self.announced_by(host);
                         self.hosts[host].handle_input(self.now, Input::ExitsOpen(prefixes));
                     }
-                }
+                    ExitChange::Ends => self.exits[host] = false,
+                    ExitChange::Stays => self.announced_by(host),
+                },
                 Output::HandedOver(handover) => self.begin_next_process(handover),
                 Output::Event(event) => self.events.push((self.now, host, event.kind)),
                 _ => {}

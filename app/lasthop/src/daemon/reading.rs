@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use edges::diversion::{Diversion, Networks};
 use edges::undo::UndoLog;
-use hosts::Told;
+use hosts::{ExitChange, Told};
 use ipnet::IpNet;
 use runtime::helper::{Charge, Claimed, Reload};
 use runtime::{Changed, Exit, KeyClaim};
@@ -109,6 +109,42 @@ impl Reading {
         }
     }
 
+    /// Has packets of guests leave here, or no more, as far as possible.
+    fn lead_guests_out(&mut self, undo: &mut UndoLog, exits: &[&Exit]) -> Changed {
+        let Some(present) = &self.present else {
+            return Changed::default();
+        };
+        let begins = |change| change == ExitChange::Begins;
+        let terms = exits::Terms::of(&self.link, &present.wiring);
+        let check = |network| {
+            let terms = terms.as_ref().map_err(ToString::to_string)?;
+            terms.check(network).map_err(|error| error.to_string())
+        };
+        let before = self.exits.clone();
+        let mut changed = Changed::default();
+        for Exit { networks, change } in exits {
+            self.exits.retain(|known| !networks.contains(known));
+            for network in networks.iter().filter(|_| begins(*change)) {
+                match check(network) {
+                    Ok(()) => self.exits.push(*network),
+                    Err(error) => changed.refused.push(wait(&format!("{network}: {error}"))),
+                }
+            }
+        }
+        if let Err(error) = self.adapt(undo, present) {
+            changed.refused.push(wait(&error.to_string()));
+            self.exits.retain(|network| before.contains(network));
+            // The first error is the one to report.
+            let _ = self.adapt(undo, present);
+        }
+        let begun = exits.iter().filter(|exit| begins(exit.change));
+        let begun = begun.flat_map(|exit| exit.networks.iter().copied());
+        changed.ready = begun
+            .filter(|network| self.exits.contains(network))
+            .collect();
+        changed
+    }
+
     /// Adapts the system to a configuration.
     fn adapt(&self, undo: &mut UndoLog, system: &System) -> Result<(), Failure> {
         let wiring = self.wiring(system);
@@ -185,37 +221,15 @@ impl Reload for Reading {
     }
 
     fn lead_out(&mut self, undo: &mut UndoLog, exits: &[Exit]) -> Changed {
-        let Some(present) = &self.present else {
-            return Changed::default();
+        let stays = |exit: &&Exit| exit.change == ExitChange::Stays;
+        let (own, of_guests): (Vec<_>, Vec<_>) = exits.iter().partition(stays);
+        let changed = match of_guests[..] {
+            [] => Changed::default(),
+            _ => self.lead_guests_out(undo, &of_guests),
         };
-        let terms = exits::Terms::of(&self.link, &present.wiring);
-        let check = |network| {
-            let terms = terms.as_ref().map_err(ToString::to_string)?;
-            terms.check(network).map_err(|error| error.to_string())
-        };
-        let before = self.exits.clone();
-        let mut changed = Changed::default();
-        for Exit { networks, begins } in exits {
-            self.exits.retain(|known| !networks.contains(known));
-            for network in networks.iter().filter(|_| *begins) {
-                match check(network) {
-                    Ok(()) => self.exits.push(*network),
-                    Err(error) => changed.refused.push(wait(&format!("{network}: {error}"))),
-                }
-            }
-        }
-        if let Err(error) = self.adapt(undo, present) {
-            changed.refused.push(wait(&error.to_string()));
-            self.exits.retain(|network| before.contains(network));
-            // The first error is the one to report.
-            let _ = self.adapt(undo, present);
-        }
-        let begun = exits.iter().filter(|exit| exit.begins);
-        let begun = begun.flat_map(|exit| exit.networks.iter().copied());
-        changed.ready = begun
-            .filter(|network| self.exits.contains(network))
-            .collect();
-        self.tell_neighbours(&changed.ready);
+        let own = own.iter().flat_map(|exit| &exit.networks);
+        let anew: Vec<_> = own.chain(&changed.ready).copied().collect();
+        self.tell_neighbours(&anew);
         changed
     }
 

@@ -253,6 +253,9 @@ impl UndoLog {
 
     /// Begins a lease, or adapts the present one to other addresses; without it they are answered for until the end.
     pub fn install_lease(&mut self, lease: &Lease) -> Result<(), UndoError> {
+        if self.has_table(&lease.table()) {
+            return Ok(lease.adapt()?);
+        }
         self.guard_table(lease.table(), || lease.install())
     }
 
@@ -275,11 +278,15 @@ impl UndoLog {
     ) -> Result<(), UndoError> {
         table.name()?;
         self.left_tables.retain(|left| *left != table);
-        let step = UndoStep::RemoveTable { table };
-        if self.steps().any(|known| *known == step) {
+        if self.has_table(&table) {
             return Ok(install()?);
         }
-        self.guard(step, |_| install())
+        self.guard(UndoStep::RemoveTable { table }, |_| install())
+    }
+
+    fn has_table(&self, table: &Table) -> bool {
+        let is_it = |step: &UndoStep| matches!(step, UndoStep::RemoveTable { table: known } if known == table);
+        self.steps().any(is_it)
     }
 
     /// Removes those tables of a dead process in whose place none was installed.

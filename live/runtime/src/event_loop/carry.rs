@@ -90,9 +90,9 @@ fn drain<H: DrivenHost>(host: &mut H, device: &mut impl PacketDevice, work: &mut
                     names.offered(resolvers);
                 }
             }
-            Output::Exits { prefixes, begins } => {
+            Output::Exits { prefixes, change } => {
                 if let Some(changes) = &work.changes {
-                    changes.make(Change::Exit(Exit::of(&prefixes, begins)));
+                    changes.make(Change::Exit(Exit::of(&prefixes, change)));
                 }
             }
             Output::HandedOver(connections) => {

@@ -8,7 +8,7 @@ use wire::packet::Packet;
 
 use super::Host;
 use crate::site::{Beginning, Flows, Guest, Member};
-use crate::{GuestExits, Output};
+use crate::{ExitChange, GuestExits, Output};
 
 impl Host {
     /// Has flows of a guest leave here from now on, once the system is ready. The addresses of one that `has_come` are
@@ -24,7 +24,7 @@ impl Host {
             exits.has_come(now);
         }
         if is_first || announces {
-            self.report_exits(index, true);
+            self.report_exits(index, ExitChange::Begins);
         }
     }
 
@@ -32,7 +32,15 @@ impl Host {
     pub(super) fn end_exits(&mut self, index: usize) {
         let ends = |guest: &mut Guest| guest.exits.take().is_some();
         if self.guest(index).is_some_and(ends) {
-            self.report_exits(index, false);
+            self.report_exits(index, ExitChange::Ends);
+        }
+    }
+
+    /// Has the addresses of a mobile host that belongs here announced, if nobody translates them: while this gateway
+    /// was out of reach, another one may have done so.
+    pub(super) fn announce_exits(&mut self, index: usize) {
+        if self.peers.homes.exits == GuestExits::Untranslated {
+            self.report_exits(index, ExitChange::Stays);
         }
     }
 
@@ -70,10 +78,10 @@ impl Host {
         }
     }
 
-    fn report_exits(&mut self, index: usize, begins: bool) {
+    fn report_exits(&mut self, index: usize, change: ExitChange) {
         let settings = &self.peers[index].settings;
         let prefixes = settings.prefixes.clone();
-        self.outputs.push_back(Output::Exits { prefixes, begins });
+        self.outputs.push_back(Output::Exits { prefixes, change });
     }
 
     /// The gateway that has served a mobile host which belongs here says which of its flows leave there.

@@ -121,6 +121,7 @@ impl Host {
             let is_new = !std::mem::replace(&mut guest.service.is_served, true);
             guest.service.is_whole |= is_whole;
             guest.service.is_unknown = false;
+            guest.service.has_stood_in = false;
             guest.service.answer = step.report.map(Box::new);
             if self.peers.homes.exits == GuestExits::ToInternet {
                 self.begin_exits(now, index, is_new);
@@ -278,17 +279,31 @@ impl Host {
 
     /// Asks the home of a guest again, if it has not answered.
     pub(super) fn arrive_if_unserved(&mut self, now: Instant, index: usize) {
-        if self
-            .guest(index)
-            .is_some_and(|guest| !guest.service.is_served)
-        {
-            self.arrive_again(now, index);
+        let service = self.guest(index).map(|guest| &guest.service);
+        match service {
+            Some(service) if !service.is_served => self.arrive_again(now, index),
+            Some(service) if service.has_stood_in => self.arrive_back(now, index),
+            Some(_) | None => {}
         }
     }
 
+    /// Asks the home of a guest, which knows nothing of it any more, to have this gateway serve it.
     pub(super) fn arrive_again(&mut self, now: Instant, index: usize) {
-        let (home, mobile) = (self.home_of(index), self.key_of(index));
         let claim = self.guest(index).and_then(Guest::begin_anew);
+        self.arrive(now, index, claim);
+    }
+
+    /// Tells the home of a guest, which was silent, that this gateway serves it: the home announces what this gateway
+    /// has announced in its place.
+    pub(super) fn arrive_back(&mut self, now: Instant, index: usize) {
+        let is_silent = self.is_home_silent(index);
+        let guest = self.guest(index).filter(|_| !is_silent);
+        let claim = guest.and_then(|guest| guest.attachment());
+        self.arrive(now, index, claim);
+    }
+
+    fn arrive(&mut self, now: Instant, index: usize, claim: Option<(Step, Proof)>) {
+        let (home, mobile) = (self.home_of(index), self.key_of(index));
         if let (Some(home), Some((step, proof))) = (home, claim) {
             self.agenda.site.set(index, now + AGAIN);
             self.sent_to_home(now, home);

@@ -29,6 +29,7 @@ impl Host {
         }
         home.number = step.number;
         let was_elsewhere = home.place.is_some();
+        self.announce_exits(index);
         if to.is_none() {
             self.takes_over(now, index);
             if was_elsewhere {
@@ -213,8 +214,11 @@ impl Host {
                 None => (index, SiteMessage::Behind(latest, proof)),
                 Some(gateway) => (gateway, SiteMessage::ArrivedBehind(mobile, latest, proof)),
             };
-            self.send_site_message(now, whom, &message);
-        } else if let Some(moving) = home.moving.as_deref() {
+            return self.send_site_message(now, whom, &message);
+        }
+        self.announce_exits(index);
+        let Some(home) = self.home(index) else { return };
+        if let Some(moving) = home.moving.as_deref() {
             if moving.stage == Stage::Served {
                 self.answer_attachment(now, index);
             }

@@ -95,6 +95,7 @@ impl Host {
         };
         let is_new = !std::mem::replace(&mut guest.service.is_served, true);
         guest.service.is_unknown |= is_new;
+        guest.service.has_stood_in = true;
         self.begin_exits(now, index, is_new);
         if is_new {
             self.answer_guest(now, index);
@@ -119,11 +120,10 @@ impl Host {
                 // The home has the addresses again.
                 self.end_exits(index);
             }
-            if self
-                .guest(index)
-                .is_some_and(|guest| guest.service.is_unknown)
-            {
-                self.arrive_again(now, index);
+            match self.guest(index).map(|guest| &guest.service) {
+                Some(service) if service.is_unknown => self.arrive_again(now, index),
+                Some(service) if service.has_stood_in => self.arrive_back(now, index),
+                Some(_) | None => {}
             }
         }
     }
@@ -132,9 +132,12 @@ impl Host {
     pub(super) fn guest_is_behind(&mut self, now: Instant, index: usize, message: &SiteMessage) {
         let is_linked = self.peers[index].presence.is_linked();
         let mut has_gone = false;
-        if let Some(guest) = self.guest(index).filter(|guest| guest.service.is_unknown) {
-            guest.claim = None;
-            has_gone = !is_linked;
+        if let Some(guest) = self.guest(index) {
+            guest.service.has_stood_in = false;
+            if guest.service.is_unknown {
+                guest.claim = None;
+                has_gone = !is_linked;
+            }
         }
         self.send_site_message(now, index, message);
         if has_gone {

@@ -57,6 +57,8 @@ pub(crate) struct Service {
     /// True if it may be served without an answer of its home, and while it is.
     pub(crate) may_be_alone: bool,
     pub(crate) is_unknown: bool,
+    /// True if its home was silent meanwhile, until that has answered.
+    pub(crate) has_stood_in: bool,
     /// The answer to its attachment.
     pub(crate) answer: Option<Box<Report>>,
 }
@@ -143,17 +145,23 @@ impl Guest {
         self.claim = Some(Box::new((step, proof)));
     }
 
+    /// Returns its attachment, if it is here and goes on to be.
+    pub(crate) fn attachment(&self) -> Option<(Step, Proof)> {
+        let is_here = self.service.is_here && self.yielding.is_none();
+        self.claim.as_deref().filter(|_| is_here).cloned()
+    }
+
     /// Begins the service of a guest anew, as its home knows nothing of it any more; returns its attachment.
     pub(crate) fn begin_anew(&mut self) -> Option<(Step, Proof)> {
-        let is_here = self.service.is_here && self.yielding.is_none();
-        let claim = self.claim.as_deref().filter(|_| is_here)?;
+        let claim = self.attachment()?;
         self.service = Service {
-            is_here,
+            is_here: true,
             may_be_alone: self.service.may_be_alone,
             is_unknown: true,
+            has_stood_in: self.service.has_stood_in,
             ..Service::default()
         };
-        Some(claim.clone())
+        Some(claim)
     }
 
     /// Notes the answer to a request of the home to cease: to that for the attachment with this number, or to the one

@@ -2,7 +2,7 @@
 
 use hosts::{Decline, EventKind, GuestExits, Input, MobileTerms, SiteStatus};
 use tcp::{Config, Control};
-use units::{BitRate, Bytes, Duration, Instant};
+use units::{BitRate, Bytes, Duration, Instant, Probability};
 
 use crate::support::build::private_key;
 use crate::support::ends::Ends;
@@ -371,6 +371,41 @@ fn untranslated_connections_go_on_by_the_gateway_that_stands_in() {
             assert_eq!(site.exit(), Some(HOME));
             assert_eq!(site.exits, [false; NAMES.len()]);
         }
+    }
+}
+
+/// The home lives, but the gateways do not hear each other; and then one datagram of five comes through to the home.
+#[test]
+fn untranslated_connections_are_where_the_mobile_host_is_while_gateways_are_cut_off() {
+    for seed in 0..8 {
+        let (returns, at) = (seed % 4 == 0, 2 + seed as usize % 2);
+        let mut site = begun_with(Setting {
+            seed,
+            wire: FAR,
+            exits: GuestExits::Untranslated,
+            ..Setting::default()
+        });
+        site.move_to(at);
+        site.run(SECOND, false);
+        download(&mut site, 1);
+        goes_on(&mut site);
+        site.network.cut = vec![[HOME, 2], [HOME, 3], [2, 3]];
+        site.run(SECOND * 6, true);
+        goes_on(&mut site);
+        assert_eq!(site.exit(), Some(at));
+        if returns {
+            site.move_to(HOME);
+            site.run(SECOND * 3, true);
+            goes_on(&mut site);
+            assert_eq!(site.exit(), Some(HOME));
+        }
+        site.network.cut.clear();
+        site.network.wires[HOME].1 = Probability::ratio(4, 5);
+        site.run(SECOND, true);
+        site.network.wires[HOME].1 = Probability::NEVER;
+        site.run(SECOND * 6, true);
+        goes_on(&mut site);
+        assert_eq!(site.exit(), Some(HOME));
     }
 }
 
