@@ -86,16 +86,62 @@ fn connections_go_on_while_their_home_is_dead() {
     );
 }
 
+/// Runs `nft` on a gateway; returns what it says.
+fn nft(site: &Site, gateway: usize, arguments: &[&str]) -> String {
+    let mut nft = Command::new("nft");
+    nft.args(arguments);
+    let done = site.gateways[gateway].run(|| nft.output()).unwrap();
+    let done = done.unwrap();
+    assert!(done.status.success(), "{done:?}");
+    String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
+/// Returns a set of the lease of a gateway.
+fn of_lease(site: &Site, gateway: usize, set: &str) -> String {
+    let table = format!("lasthop_{}_lease", GATEWAYS[gateway]);
+    nft(site, gateway, &["list", "set", "netdev", &table, set])
+}
+
 /// Returns true if the kernel of a gateway answers its neighbours for mobile hosts.
 fn answers(site: &Site, gateway: usize) -> bool {
-    let name = GATEWAYS[gateway];
-    let table = format!("lasthop_{name}_lease");
-    let mut list = Command::new("nft");
-    list.args(["list", "set", "netdev", &table, "valid"]);
-    let listed = site.gateways[gateway].run(|| list.output());
-    let listed = listed.unwrap().unwrap();
-    assert!(listed.status.success(), "{listed:?}");
-    String::from_utf8_lossy(&listed.stdout).contains("expires")
+    of_lease(site, gateway, "valid").contains("expires")
+}
+
+/// Has a host drop what comes and leaves by UDP, but on the LAN.
+const CUT: &str = "table inet cut {
+    chain in { type filter hook input priority 0; iifname != wire meta l4proto udp drop; }
+    chain out { type filter hook output priority 0; oifname != wire meta l4proto udp drop; }
+}";
+
+/// A home that is cut off from all but the LAN answers there no more for what another gateway has announced, until it
+/// hears that gateway.
+#[test]
+fn connections_go_on_while_their_home_is_cut_off() {
+    if !able() {
+        return;
+    }
+    let hosts = on_lan("");
+    let site = &hosts.site;
+    let _daemons = site.start_all().unwrap();
+    let is_taken = || of_lease(site, 0, "taken4").contains("elements");
+    Download::between(
+        [&site.mobile, &site.fixed],
+        || site.logs(),
+        |download| {
+            download.take_pause();
+            nft(site, 0, &[CUT]);
+            next_after(&hosts, GATEWAYS[0]);
+            wait_until("it is taken", || site.logs(), is_taken);
+            assert!(answers(site, 0));
+            download.goes_on();
+            println!("the home is cut off: {:?}", download.take_pause());
+            nft(site, 0, &["delete table inet cut"]);
+            wait_until("it is back", || site.logs(), || !is_taken());
+            home_is_back(&hosts);
+            download.goes_on();
+            println!("it is back: {:?}", download.take_pause());
+        },
+    );
 }
 
 /// A home that stands still answers its neighbours no more, as its lease ends.
