@@ -157,9 +157,6 @@ impl Roaming {
         self.network.setting.seed += 1;
         let told = self.told_to(which);
         self.hosts[which] = host(which, &self.network.setting, first);
-        if which == HOME {
-            self.announced_by(HOME);
-        }
         self.input(which, Input::Told(told));
         self.input(which, Input::Wall(wall));
     }

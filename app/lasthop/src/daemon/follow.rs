@@ -86,13 +86,17 @@ impl<'a> Proxies<'a> {
 pub(super) struct Neighbours {
     announcer: Option<Announcer>,
     announcements: Option<Announcements>,
+    /// True in a site: another gateway may have announced an address that belongs here, and may still serve its mobile
+    /// host, so it is announced once that has attached.
+    waits: bool,
     /// Those that are here.
     told: BTreeSet<IpAddr>,
 }
 
 impl Neighbours {
-    /// Opens the LAN, if there is one. That needs `CAP_NET_RAW`, but not afterwards.
-    pub(super) fn on(lan: Option<&str>) -> Self {
+    /// Opens the LAN, if there is one, for a gateway of a site or another one. That needs `CAP_NET_RAW`, but not
+    /// afterwards.
+    pub(super) fn on(lan: Option<&str>, is_of_site: bool) -> Self {
         let announcer = lan.and_then(|lan| match Announcer::open(lan) {
             Ok(announcer) => Some(announcer),
             Err(error) => {
@@ -102,6 +106,7 @@ impl Neighbours {
         });
         Self {
             announcer,
+            waits: is_of_site,
             ..Self::default()
         }
     }
@@ -120,12 +125,13 @@ impl Neighbours {
         self.announcements.is_some()
     }
 
-    /// Tells of the addresses that were not here before, and of those in `anew`.
+    /// Tells of the addresses in `anew`; outside of a site also of those that were not here before.
     pub(super) fn tell(&mut self, proxies: Option<Proxies<'_>>, anew: &[IpNet]) {
         let addresses = proxies.map(|proxies| proxies.addresses).unwrap_or_default();
         let is_anew = |address: &IpAddr| anew.iter().any(|network| network.contains(address));
+        let is_first = |address: &IpAddr| !self.waits && !self.told.contains(address);
         let news = addresses.iter().copied();
-        let news = news.filter(|address| !self.told.contains(address) || is_anew(address));
+        let news = news.filter(|address| is_first(address) || is_anew(address));
         if let Some(announcements) = &self.announcements {
             announcements.announce(news.collect());
         }

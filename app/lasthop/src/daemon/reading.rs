@@ -78,7 +78,9 @@ impl Reading {
         let members = members.ok();
         let present = members.as_ref().map(|members| System::of(&members.config));
         let follow = present.as_ref().and_then(|system| system.wiring.follow());
-        let neighbours = Neighbours::on(follow.and_then(|follow| follow.lan.as_deref()));
+        let lan = follow.and_then(|follow| follow.lan.as_deref());
+        let is_of_site = |members: &Members| !members.config.gateways.is_empty();
+        let neighbours = Neighbours::on(lan, members.as_ref().is_some_and(is_of_site));
         Self {
             path: charge.configuration.clone(),
             link: charge.link.clone(),
@@ -100,7 +102,7 @@ impl Reading {
         wiring
     }
 
-    /// Tells neighbours on a LAN which addresses are here since the last call, or in `anew`.
+    /// Tells neighbours on a LAN which addresses are here since the last call, or of those in `anew`.
     fn tell_neighbours(&mut self, anew: &[IpNet]) {
         let present = self.present.as_ref();
         let present = present.filter(|_| self.neighbours.are_told());
