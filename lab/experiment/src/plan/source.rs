@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
-use serde_path_to_error::Segment;
+use serde_path_to_error::{Segment, Track};
 use thiserror::Error;
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
@@ -65,9 +65,16 @@ impl Source {
         value: &Value,
         key: &Place<'_>,
     ) -> Result<T, PlanError> {
-        serde_path_to_error::deserialize(value.clone()).map_err(|error| {
-            let mut inside: Vec<String> = error.path().iter().filter_map(segment).collect();
-            let message = error.inner().message().trim_end();
+        let mut track = Track::new();
+        let deserializer = serde_path_to_error::Deserializer::new(value.clone(), &mut track);
+        // Each type is compiled for this deserializer alone, and not for all that is inside of it.
+        let mut deserializer = <dyn erased_serde::Deserializer<'_>>::erase(deserializer);
+        let read = erased_serde::deserialize(&mut deserializer);
+        read.map_err(|error| {
+            let mut inside: Vec<String> = track.path().iter().filter_map(segment).collect();
+            let text = error.to_string();
+            // The place is that of the innermost table only.
+            let message = text.split("\nin `").next().unwrap_or_default().trim_end();
             // Inside a tagged enum, serde names the unknown field but loses the path to it.
             let unknown = message
                 .strip_prefix("unknown field `")
