@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::answers::{Answer, Range, Transaction};
 use super::cluster::Cluster;
+use super::store::{Listing, Store, Write};
 use super::watch::Watch;
 use crate::config::Source;
 use crate::config::registry::RegistryConfig;
@@ -32,36 +32,6 @@ pub(crate) struct Client {
     written: AtomicI64,
 }
 
-/// Entries of the list.
-#[derive(Debug, Default)]
-pub(super) struct Listing {
-    pub(super) origin: Origin,
-    /// Public key of the gateway whose list it is; empty if it is nobody's yet.
-    pub(super) owner: String,
-    /// Number of the last change in etcd.
-    pub(super) revision: i64,
-    /// Number of all entries.
-    pub(super) count: usize,
-    /// Keys, without the prefix, and values of those that were asked for.
-    pub(super) entries: Vec<(String, String)>,
-}
-
-/// What tells a list from another one at the same place, such as one that was begun anew.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Origin {
-    /// Number of the cluster of etcd; it depends on the members' names and addresses.
-    cluster: u64,
-    /// Revision at which it became a gateway's.
-    revision: i64,
-}
-
-/// A change of one key.
-#[derive(Debug)]
-pub(super) enum Write<'a> {
-    Put(&'a str, &'a str),
-    Delete(&'a str),
-}
-
 impl Client {
     /// Creates a client of the registry of the configuration in `source`.
     pub(super) fn new(config: &RegistryConfig, source: &Source) -> Result<Self, Failure> {
@@ -72,8 +42,45 @@ impl Client {
         })
     }
 
-    /// Returns the entries of the hosts that have changed since a revision; since 0: all.
-    pub(super) fn list(&self, since: i64) -> Result<Listing, Failure> {
+    /// Returns true if this client has made the change with this revision, before which it knew all others.
+    pub(super) fn has_written(&self, revision: i64) -> bool {
+        self.written.load(Ordering::Relaxed) == revision
+    }
+
+    /// Begins to watch the hosts' entries from a revision on.
+    pub(super) fn watch(&self, from: i64) -> Result<Watch, Failure> {
+        let request = json!({ "create_request": {
+            "key": BASE64.encode(self.hosts()),
+            "range_end": BASE64.encode(self.end_of_hosts()),
+            "start_revision": from.to_string(),
+        } });
+        Watch::begin(self.cluster.request("watch", &request, WATCH)?)
+    }
+
+    /// Returns the key with the public key of the gateway whose list it is.
+    fn owner(&self) -> String {
+        format!("{}owner", self.prefix)
+    }
+
+    /// Returns the begin of the keys of hosts.
+    fn hosts(&self) -> String {
+        format!("{}hosts/", self.prefix)
+    }
+
+    /// Returns the first key after all of them.
+    fn end_of_hosts(&self) -> String {
+        // The character after '/'.
+        format!("{}hosts0", self.prefix)
+    }
+
+    /// Returns a key without what those of all hosts begin with.
+    fn below(&self, key: &str) -> String {
+        key.strip_prefix(&self.hosts()).unwrap_or(key).into()
+    }
+}
+
+impl Store for Client {
+    fn list(&self, since: i64) -> Result<Listing, Failure> {
         let mut listing = Listing::default();
         let mut from = self.hosts();
         loop {
@@ -119,8 +126,7 @@ impl Client {
         }
     }
 
-    /// Returns the keys of all hosts at a revision.
-    pub(super) fn keys(&self, revision: i64) -> Result<BTreeSet<String>, Failure> {
+    fn keys(&self, revision: i64) -> Result<BTreeSet<String>, Failure> {
         let request = json!({
             "key": BASE64.encode(self.hosts()),
             "range_end": BASE64.encode(self.end_of_hosts()),
@@ -132,9 +138,7 @@ impl Client {
         Ok(keys.collect())
     }
 
-    /// Writes entries of hosts, all or none, if none has changed since a revision. Returns the revision with them, or
-    /// none if one has changed.
-    pub(super) fn write(&self, writes: &[Write<'_>], since: i64) -> Result<Option<i64>, Failure> {
+    fn write(&self, writes: &[Write<'_>], since: i64) -> Result<Option<i64>, Failure> {
         let key = |key: &str| BASE64.encode(self.hosts() + key);
         let write = |write: &Write<'_>| match write {
             Write::Put(name, text) => {
@@ -158,13 +162,7 @@ impl Client {
         Ok(written)
     }
 
-    /// Returns true if this client has made the change with this revision, before which it knew all others.
-    pub(super) fn has_written(&self, revision: i64) -> bool {
-        self.written.load(Ordering::Relaxed) == revision
-    }
-
-    /// Makes the keys belong to the gateway with this public key, unless they belong to one already.
-    pub(super) fn own(&self, public_key: &str) -> Result<(), Failure> {
+    fn own(&self, public_key: &str) -> Result<(), Failure> {
         let key = BASE64.encode(self.owner());
         let request = json!({
             "compare": [{ "key": key, "target": "CREATE", "result": "EQUAL", "create_revision": "0" }],
@@ -173,37 +171,6 @@ impl Client {
         self.cluster
             .call("kv/txn", &request)
             .map(|_: Transaction| ())
-    }
-
-    /// Begins to watch the hosts' entries from a revision on.
-    pub(super) fn watch(&self, from: i64) -> Result<Watch, Failure> {
-        let request = json!({ "create_request": {
-            "key": BASE64.encode(self.hosts()),
-            "range_end": BASE64.encode(self.end_of_hosts()),
-            "start_revision": from.to_string(),
-        } });
-        Watch::begin(self.cluster.request("watch", &request, WATCH)?)
-    }
-
-    /// Returns the key with the public key of the gateway whose list it is.
-    fn owner(&self) -> String {
-        format!("{}owner", self.prefix)
-    }
-
-    /// Returns the begin of the keys of hosts.
-    fn hosts(&self) -> String {
-        format!("{}hosts/", self.prefix)
-    }
-
-    /// Returns the first key after all of them.
-    fn end_of_hosts(&self) -> String {
-        // The character after '/'.
-        format!("{}hosts0", self.prefix)
-    }
-
-    /// Returns a key without what those of all hosts begin with.
-    fn below(&self, key: &str) -> String {
-        key.strip_prefix(&self.hosts()).unwrap_or(key).into()
     }
 }
 

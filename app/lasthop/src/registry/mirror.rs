@@ -13,8 +13,8 @@ use hosts::Decline;
 use serde::{Deserialize, Serialize};
 use session::PublicKey;
 
-use super::client::{Client, Listing, Origin, Write};
 use super::folders::file_of;
+use super::store::{Listing, Origin, Store, Write};
 use super::{Change, Folders, Registry, host_of, key_of};
 use crate::config::Source;
 use crate::config::entry::{Kind, Texts};
@@ -29,9 +29,9 @@ const FILE: &str = "registry.json";
 /// Most writes at a time; etcd allows 128.
 const MOST_WRITES: usize = 100;
 
-/// A list in etcd and its copy.
-pub(super) struct Mirror {
-    client: Arc<Client>,
+/// A list elsewhere and its copy.
+pub(super) struct Mirror<S> {
+    store: Arc<S>,
     /// The gateway's configuration.
     source: Source,
     folders: Folders,
@@ -103,20 +103,16 @@ impl Outcome {
     }
 }
 
-impl Mirror {
+impl<S: Store> Mirror<S> {
     /// Opens the copy in these folders.
-    pub(super) fn open(
-        client: Arc<Client>,
-        source: Source,
-        folders: Folders,
-    ) -> Result<Self, Failure> {
+    pub(super) fn open(store: Arc<S>, source: Source, folders: Folders) -> Result<Self, Failure> {
         if folders.first().is_none() {
             let what = "a registry needs a folder for its copy; add `peers_folder = \"peers\"` before all sections";
             return Err(source.wrong(None, what));
         }
         Ok(Self {
             copied: Copied::default(),
-            client,
+            store,
             source,
             folders,
         })
@@ -126,8 +122,8 @@ impl Mirror {
     fn begin(&mut self) -> Result<Listing, Failure> {
         let keys = GatewayConfig::load(&self.source)?.keys(&self.source)?;
         let own = keys.key.public_key().to_string();
-        self.client.own(&own)?;
-        let listing = self.client.list(0)?;
+        self.store.own(&own)?;
+        let listing = self.store.list(0)?;
         let former = keys.former.into_iter().chain(keys.ended);
         let mut all = former.map(|key| key.public_key().to_string()).chain([own]);
         if !all.any(|own| own == listing.owner) {
@@ -155,7 +151,7 @@ impl Mirror {
         if known.len() + added.count() == listing.count {
             return Ok(BTreeSet::new());
         }
-        let present = self.client.keys(listing.revision)?;
+        let present = self.store.keys(listing.revision)?;
         Ok(known - &present)
     }
 
@@ -284,7 +280,7 @@ impl Mirror {
 
     /// Writes to the registry what it has not changed itself since it was read.
     fn write(&mut self, writes: &[Write<'_>]) -> Result<(), Failure> {
-        let Some(revision) = self.client.write(writes, self.copied.revision)? else {
+        let Some(revision) = self.store.write(writes, self.copied.revision)? else {
             return self.recognize(writes);
         };
         self.copied.revision = revision;
@@ -294,8 +290,8 @@ impl Mirror {
 
     /// Returns without an error if the registry has exactly this already: a member may have done it, and not answered.
     fn recognize(&mut self, writes: &[Write<'_>]) -> Result<(), Failure> {
-        let listing = self.client.list(self.copied.revision)?;
-        let present = self.client.keys(listing.revision)?;
+        let listing = self.store.list(self.copied.revision)?;
+        let present = self.store.keys(listing.revision)?;
         let is_done = |write: &Write<'_>| match write {
             Write::Put(key, text) => {
                 let mut entries = listing.entries.iter();
@@ -326,7 +322,7 @@ impl Mirror {
     }
 }
 
-impl Registry for Mirror {
+impl<S: Store> Registry for Mirror<S> {
     fn is_elsewhere(&self) -> bool {
         true
     }
@@ -336,7 +332,7 @@ impl Registry for Mirror {
         self.source = Source::read(self.source.path())?;
         self.copied = Copied::read(&self.folders);
         let before = self.copied.clone();
-        let mut listing = self.client.list(self.copied.revision)?;
+        let mut listing = self.store.list(self.copied.revision)?;
         let mut is_new = false;
         if listing.origin != self.copied.origin || listing.revision < self.copied.revision {
             listing = self.begin()?;

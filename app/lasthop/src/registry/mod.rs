@@ -10,6 +10,7 @@ mod cluster;
 mod folders;
 mod follower;
 mod mirror;
+mod store;
 #[cfg(test)]
 mod tests;
 mod watch;
