@@ -20,6 +20,8 @@ pub(super) struct Pair {
     pub(super) value: String,
     #[serde(default, deserialize_with = "number")]
     pub(super) create_revision: i64,
+    #[serde(default, deserialize_with = "number")]
+    pub(super) mod_revision: i64,
 }
 
 /// The keys of a range.

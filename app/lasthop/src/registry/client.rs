@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::answers::{Answer, Range, Transaction};
 use super::cluster::Cluster;
-use super::store::{Listing, Store, Write};
+use super::store::{Listing, State, Store, Write};
 use super::watch::Watch;
 use crate::config::Source;
 use crate::config::registry::RegistryConfig;
@@ -107,6 +107,7 @@ impl Store for Client {
             }
             if let Some(owner) = owner.first() {
                 listing.origin.revision = owner.create_revision;
+                listing.written = owner.mod_revision;
                 listing.owner = decoded(&owner.value);
             }
             let last = page.kvs.last().map(|pair| decoded(&pair.key));
@@ -138,39 +139,58 @@ impl Store for Client {
         Ok(keys.collect())
     }
 
-    fn write(&self, writes: &[Write<'_>], since: i64) -> Result<Option<i64>, Failure> {
+    fn write(&self, writes: &[Write<'_>], was: &State<'_>) -> Result<Option<i64>, Failure> {
         let key = |key: &str| BASE64.encode(self.hosts() + key);
+        let owner = BASE64.encode(self.owner());
         let write = |write: &Write<'_>| match write {
             Write::Put(name, text) => {
                 json!({ "requestPut": { "key": key(name), "value": BASE64.encode(text) } })
             }
             Write::Delete(name) => json!({ "requestDeleteRange": { "key": key(name) } }),
         };
-        let request = json!({
-            "compare": [{
+        let mut compare = vec![
+            json!({
                 "key": BASE64.encode(self.hosts()),
                 "range_end": BASE64.encode(self.end_of_hosts()),
                 "target": "MOD",
                 "result": "LESS",
-                "mod_revision": since.saturating_add(1).to_string(),
-            }],
-            "success": writes.iter().map(write).collect::<Vec<_>>(),
-        });
+                "mod_revision": was.revision.saturating_add(1).to_string(),
+            }),
+            json!({ "key": owner, "target": "MOD", "result": "EQUAL", "mod_revision": was.written.to_string() }),
+        ];
+        compare.extend(was.present.iter().map(|name| {
+            json!({ "key": key(name), "target": "CREATE", "result": "GREATER", "create_revision": "0" })
+        }));
+        // Its revision is that of the write then.
+        let mark = json!({ "requestPut": { "key": owner, "ignore_value": true } });
+        let success: Vec<_> = writes.iter().map(write).chain([mark]).collect();
+        let request = json!({ "compare": compare, "success": success });
         let done: Transaction = self.cluster.call("kv/txn", &request)?;
         let written = done.succeeded.then_some(done.header.revision);
         written.inspect(|revision| self.written.store(*revision, Ordering::Relaxed));
         Ok(written)
     }
 
-    fn own(&self, public_key: &str) -> Result<(), Failure> {
+    fn own(&self, public_key: &str, former: i64) -> Result<(), Failure> {
         let key = BASE64.encode(self.owner());
-        let request = json!({
-            "compare": [{ "key": key, "target": "CREATE", "result": "EQUAL", "create_revision": "0" }],
-            "success": [{ "requestPut": { "key": key, "value": BASE64.encode(public_key) } }],
-        });
-        self.cluster
-            .call("kv/txn", &request)
-            .map(|_: Transaction| ())
+        let own = |since: i64, change: Value| {
+            let request = json!({
+                "compare": [{
+                    "key": key,
+                    "target": "CREATE",
+                    "result": "EQUAL",
+                    "create_revision": since.to_string(),
+                }],
+                "success": [change],
+            });
+            let done = self.cluster.call("kv/txn", &request);
+            done.map(|_: Transaction| ())
+        };
+        if former != 0 {
+            own(former, json!({ "requestDeleteRange": { "key": key } }))?;
+        }
+        let value = BASE64.encode(public_key);
+        own(0, json!({ "requestPut": { "key": key, "value": value } }))
     }
 }
 

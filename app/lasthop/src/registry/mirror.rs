@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use session::PublicKey;
 
 use super::folders::file_of;
-use super::store::{Listing, Origin, Store, Write};
+use super::store::{Listing, Origin, State, Store, Write};
 use super::{Change, Folders, Registry, host_of, key_of};
 use crate::config::Source;
 use crate::config::entry::{Kind, Texts};
@@ -45,6 +45,8 @@ pub(super) struct Copied {
     origin: Origin,
     /// Number of its last change that is in the folders.
     pub(super) revision: i64,
+    /// Revision of the last write by a gateway.
+    written: i64,
     /// Keys that it has.
     keys: BTreeSet<String>,
     /// Entries that this gateway did not take: they are tried again each time.
@@ -57,6 +59,13 @@ impl Copied {
         let text = path_in(folders).and_then(|path| std::fs::read_to_string(path).ok());
         let read = text.and_then(|text| serde_json::from_str(&text).ok());
         read.unwrap_or_default()
+    }
+
+    /// Returns true if this listing is of another list, or of an earlier day.
+    fn is_before(&self, listing: &Listing) -> bool {
+        listing.origin != self.origin
+            || listing.revision < self.revision
+            || listing.written < self.written
     }
 
     fn write(&self, folders: &Folders) -> Result<(), Failure> {
@@ -80,6 +89,8 @@ struct Outcome {
     refused: BTreeMap<String, String>,
     /// What is wrong with them.
     errors: Vec<Failure>,
+    /// Keys that the registry has no more, whose hosts have to stay.
+    needed: BTreeSet<String>,
 }
 
 /// A host that the registry has with another text than the folders, or has no more.
@@ -118,21 +129,32 @@ impl<S: Store> Mirror<S> {
         })
     }
 
-    /// Begins a copy of a list that this gateway has not known, and returns that: its own one.
-    fn begin(&mut self) -> Result<Listing, Failure> {
+    /// Begins a copy of a list that this gateway has not known, found as `listing`, and returns that: its own one.
+    fn begin(&mut self, found: &Listing) -> Result<Listing, Failure> {
         let keys = GatewayConfig::load(&self.source)?.keys(&self.source)?;
         let own = keys.key.public_key().to_string();
-        self.store.own(&own)?;
-        let listing = self.store.list(0)?;
         let former = keys.former.into_iter().chain(keys.ended);
-        let mut all = former.map(|key| key.public_key().to_string()).chain([own]);
-        if !all.any(|own| own == listing.owner) {
+        let former = former.map(|key| key.public_key().to_string());
+        let all: BTreeSet<_> = former.chain([own.clone()]).collect();
+        // Other machines with its keys are to see that one of an earlier day is another list.
+        let (origin, known) = (found.origin, self.copied.origin);
+        let is_earlier = origin.cluster == known.cluster && origin.revision <= known.revision;
+        let renewed = is_earlier && all.contains(&found.owner);
+        self.store
+            .own(&own, if renewed { origin.revision } else { 0 })?;
+        let listing = self.store.list(0)?;
+        if !all.contains(&listing.owner) {
             let owner = &listing.owner;
             let what = format!(
                 "the registry has the list of another gateway below `prefix`, that with the key {owner}; give this one \
                  another prefix, or remove the key `owner` there if that was this gateway's"
             );
             return Err(self.source.wrong(None, what));
+        }
+        let is_same = listing.origin == found.origin;
+        if origin.revision != 0 && is_same == renewed {
+            // It has become another one again.
+            return Err(changed_meanwhile());
         }
         self.copied = Copied {
             origin: listing.origin,
@@ -152,6 +174,10 @@ impl<S: Store> Mirror<S> {
             return Ok(BTreeSet::new());
         }
         let present = self.store.keys(listing.revision)?;
+        // They may be those of another list by now.
+        if self.copied.is_before(&self.store.list(listing.revision)?) {
+            return Err(changed_meanwhile());
+        }
         Ok(known - &present)
     }
 
@@ -200,14 +226,31 @@ impl<S: Store> Mirror<S> {
             outcome.accepted = changes;
             return Ok(());
         }
-        for change in changes {
-            match (
-                self.take(&mut config, slice::from_ref(&change)),
-                change.text.clone(),
-            ) {
-                (Ok(()), _) => outcome.accepted.push(change),
-                (Err(error), Some(text)) => outcome.refuse(change.key(), text, error),
-                (Err(error), None) => outcome.errors.push(error),
+        // What one of them needs may come with a later one.
+        let mut left = changes;
+        loop {
+            let before = left.len();
+            outcome.errors.clear();
+            let mut refused = Vec::new();
+            for change in left {
+                match self.take(&mut config, slice::from_ref(&change)) {
+                    Ok(()) => outcome.accepted.push(change),
+                    Err(error) => {
+                        outcome.errors.push(error);
+                        refused.push(change);
+                    }
+                }
+            }
+            left = refused;
+            if left.len() == before {
+                break;
+            }
+        }
+        for change in left {
+            let key = change.key();
+            match change.text {
+                Some(text) => drop(outcome.refused.insert(key, text)),
+                None => drop(outcome.needed.insert(key)),
             }
         }
         Ok(())
@@ -249,28 +292,29 @@ impl<S: Store> Mirror<S> {
     }
 
     /// Adds the hosts to the registry that it never had. If it is new to this gateway, an empty one or one of an
-    /// earlier day, also removes from it the hosts whose keys were revoked here; returns the keys of those.
-    fn teach(&mut self, listing: &Listing, is_new: bool) -> Result<BTreeSet<String>, Failure> {
-        let had: BTreeSet<_> = listing.entries.iter().map(|(key, _)| key).collect();
-        let (mut own, mut revoked) = (Vec::new(), BTreeSet::new());
+    /// earlier day, also takes entries out of it that are older than what this gateway knew `before`; returns the keys
+    /// of those.
+    fn teach(
+        &mut self,
+        listing: &Listing,
+        before: Option<&Copied>,
+    ) -> Result<BTreeSet<String>, Failure> {
+        let stale = before.map(|before| self.stale(listing, before));
+        let stale = stale.transpose()?.unwrap_or_default();
+        let listed = listing.entries.iter().map(|(key, _)| key);
+        let had: BTreeSet<_> = listed.filter(|key| !stale.contains(*key)).collect();
+        let mut own = BTreeMap::new();
         for kind in Kind::ALL {
             for name in self.folders.names(kind)? {
                 let key = key_of(kind, &name);
                 if !had.contains(&key) && !self.copied.keys.contains(&key) {
-                    own.push((key, self.folders.text(kind, &name)?.unwrap_or_default()));
+                    own.insert(key, self.folders.text(kind, &name)?.unwrap_or_default());
                 }
             }
-            if let Some(folder) = self.folders.folder(kind).filter(|_| is_new) {
-                let former = FormerKeys::read(folder).at(unix_seconds()).into_iter();
-                let former = former.filter(|(_, reason)| *reason == Decline::Revoked);
-                revoked.extend(former.map(|(key, _)| key));
-            }
         }
-        let is_revoked = |text| !revoked.is_disjoint(&keys_in(text));
-        let stale = listing.entries.iter().filter(|(_, text)| is_revoked(text));
-        let stale: BTreeSet<_> = stale.map(|(key, _)| key.clone()).collect();
         let puts = own.iter().map(|(key, text)| Write::Put(key, text));
-        let deletes = stale.iter().map(|key| Write::Delete(key));
+        let deletes = stale.iter().filter(|key| !own.contains_key(*key));
+        let deletes = deletes.map(|key| Write::Delete(key));
         let writes: Vec<_> = puts.chain(deletes).collect();
         for some in writes.chunks(MOST_WRITES) {
             self.write(some)?;
@@ -278,13 +322,53 @@ impl<S: Store> Mirror<S> {
         Ok(stale)
     }
 
+    /// Returns the keys of entries that are older than the folders: one has a public key that counts no more, or that
+    /// a host by another name has now, or it lacks one that its host has got since.
+    fn stale(&self, listing: &Listing, before: &Copied) -> Result<BTreeSet<String>, Failure> {
+        let (mut hosts, mut former) = (BTreeMap::new(), BTreeSet::new());
+        for kind in Kind::ALL {
+            for name in self.folders.names(kind)? {
+                let text = self.folders.text(kind, &name)?.unwrap_or_default();
+                hosts.insert(key_of(kind, &name), keys_in(&text));
+            }
+            if let Some(folder) = self.folders.folder(kind) {
+                let keys = FormerKeys::read(folder).at(unix_seconds()).into_iter();
+                former.extend(keys.map(|(key, _)| key));
+            }
+        }
+        // Their hosts were not removed.
+        for text in before.refused.values() {
+            former = &former - &keys_in(text);
+        }
+        let each = hosts.iter();
+        let each = each.flat_map(|(name, keys)| keys.iter().map(move |key| (key, name)));
+        let names: BTreeMap<_, _> = each.collect();
+        let is_stale = |(name, text): &&(String, String)| {
+            let (keys, present) = (keys_in(text), hosts.get(name));
+            let lacks_one =
+                present.is_some_and(|present| keys.is_subset(present) && keys != *present);
+            let is_old = |key: &PublicKey| match names.get(key) {
+                Some(its) => *its != name && present.is_none(),
+                None => former.contains(key),
+            };
+            lacks_one || keys.iter().any(is_old)
+        };
+        let stale = listing.entries.iter().filter(is_stale);
+        Ok(stale.map(|(name, _)| name.clone()).collect())
+    }
+
     /// Writes to the registry what it has not changed itself since it was read.
     fn write(&mut self, writes: &[Write<'_>]) -> Result<(), Failure> {
-        let Some(revision) = self.store.write(writes, self.copied.revision)? else {
+        let keys = writes.iter().map(Write::key);
+        let was = State {
+            revision: self.copied.revision,
+            written: self.copied.written,
+            present: keys.filter(|key| self.copied.keys.contains(*key)).collect(),
+        };
+        let Some(revision) = self.store.write(writes, &was)? else {
             return self.recognize(writes);
         };
-        self.copied.revision = revision;
-        self.note(writes);
+        self.note(writes, revision, revision);
         Ok(())
     }
 
@@ -303,17 +387,20 @@ impl<S: Store> Mirror<S> {
             let mut puts = writes.iter();
             puts.any(|write| matches!(write, Write::Put(its, _) if its == key))
         };
-        if writes.iter().all(is_done) && listing.entries.iter().all(is_ours) {
-            self.copied.revision = listing.revision;
-            self.note(writes);
+        let is_same = !self.copied.is_before(&listing);
+        if is_same && writes.iter().all(is_done) && listing.entries.iter().all(is_ours) {
+            self.note(writes, listing.revision, listing.written);
             return Ok(());
         }
-        let what = "the list in the registry was changed by somebody else at the same time; run this again";
-        Err(Failure::setting(what))
+        Err(changed_meanwhile())
     }
 
-    fn note(&mut self, writes: &[Write<'_>]) {
+    /// Takes note of writes that were done, the last of a gateway by now.
+    fn note(&mut self, writes: &[Write<'_>], revision: i64, written: i64) {
+        (self.copied.revision, self.copied.written) = (revision, written);
         for write in writes {
+            // An entry that was not taken is there no more.
+            self.copied.refused.remove(write.key());
             match write {
                 Write::Put(key, _) => self.copied.keys.insert((*key).into()),
                 Write::Delete(key) => self.copied.keys.remove(*key),
@@ -334,13 +421,14 @@ impl<S: Store> Registry for Mirror<S> {
         let before = self.copied.clone();
         let mut listing = self.store.list(self.copied.revision)?;
         let mut is_new = false;
-        if listing.origin != self.copied.origin || listing.revision < self.copied.revision {
-            listing = self.begin()?;
+        if self.copied.is_before(&listing) {
+            listing = self.begin(&listing)?;
             is_new = true;
         }
         let gone = self.gone(&listing)?;
         self.copied.revision = listing.revision;
-        let stale = self.teach(&listing, is_new)?;
+        self.copied.written = listing.written;
+        let stale = self.teach(&listing, is_new.then_some(&before))?;
         listing.entries.retain(|(key, _)| !stale.contains(key));
         let mut outcome = Outcome::default();
         let changes = self.changes(&listing, &gone, &mut outcome)?;
@@ -352,7 +440,9 @@ impl<S: Store> Registry for Mirror<S> {
         }
         let keys = listing.entries.into_iter().map(|(key, _)| key);
         self.copied.keys.extend(keys);
-        self.copied.keys.retain(|key| !gone.contains(key));
+        self.copied
+            .keys
+            .retain(|key| !gone.contains(key) || outcome.needed.contains(key));
         self.copied.refused = outcome.refused;
         if self.copied != before {
             self.copied.write(&self.folders)?;
@@ -376,14 +466,31 @@ impl<S: Store> Registry for Mirror<S> {
         let put = put.as_ref().map(|(key, text)| Write::Put(key, text));
         let delete = delete.as_ref().map(|key| Write::Delete(key));
         let writes: Vec<_> = put.into_iter().chain(delete).collect();
+        let mut keys = writes.iter().map(Write::key);
+        let is_refused = |key: &&str| self.copied.refused.contains_key(*key);
+        // What is changed here is an older text than that.
+        if !matches!(change, Change::Remove { .. })
+            && let Some(key) = keys.find(is_refused)
+        {
+            let what = format!(
+                "the registry has an entry '{key}' that this gateway does not take; correct or remove that first"
+            );
+            return Err(Failure::setting(what));
+        }
         self.write(&writes)?;
         self.folders.apply(change)?;
         self.copied.write(&self.folders)
     }
 }
 
+fn changed_meanwhile() -> Failure {
+    let what =
+        "the list in the registry was changed by somebody else at the same time; run this again";
+    Failure::setting(what)
+}
+
 /// Returns the public keys of a host and of its invitation. What is no entry of a host has none.
-fn keys_in(text: &str) -> BTreeSet<PublicKey> {
+pub(super) fn keys_in(text: &str) -> BTreeSet<PublicKey> {
     let table: toml::Table = toml::from_str(text).unwrap_or_default();
     let invitation = table.get("invitation").and_then(toml::Value::as_table);
     let tables = [Some(&table), invitation].into_iter().flatten();

@@ -14,12 +14,13 @@ pub(super) trait Store {
     /// Returns the keys of all hosts at a revision.
     fn keys(&self, revision: i64) -> Result<BTreeSet<String>, Failure>;
 
-    /// Writes entries of hosts, all or none, if none has changed since a revision. Returns the revision with them, or
-    /// none if one has changed.
-    fn write(&self, writes: &[Write<'_>], since: i64) -> Result<Option<i64>, Failure>;
+    /// Writes entries of hosts, all or none, if the list is as it was. Returns the revision with them, or none if the
+    /// list is another one.
+    fn write(&self, writes: &[Write<'_>], was: &State<'_>) -> Result<Option<i64>, Failure>;
 
-    /// Makes the keys belong to the gateway with this public key, unless they belong to one already.
-    fn own(&self, public_key: &str) -> Result<(), Failure>;
+    /// Makes the keys belong to the gateway with this public key, unless they belong to one already since another
+    /// revision than `former`.
+    fn own(&self, public_key: &str, former: i64) -> Result<(), Failure>;
 }
 
 /// Entries of the list.
@@ -28,6 +29,8 @@ pub(super) struct Listing {
     pub(super) origin: Origin,
     /// Public key of the gateway whose list it is; empty if it is nobody's yet.
     pub(super) owner: String,
+    /// Revision of the last write by a gateway.
+    pub(super) written: i64,
     /// Number of the last change in etcd.
     pub(super) revision: i64,
     /// Number of all entries.
@@ -50,4 +53,24 @@ pub(super) struct Origin {
 pub(super) enum Write<'a> {
     Put(&'a str, &'a str),
     Delete(&'a str),
+}
+
+impl Write<'_> {
+    /// Returns the key.
+    pub(super) fn key(&self) -> &str {
+        match self {
+            Self::Put(key, _) | Self::Delete(key) => key,
+        }
+    }
+}
+
+/// What a write finds if nobody has changed the list meanwhile.
+#[derive(Debug)]
+pub(super) struct State<'a> {
+    /// No entry has changed since this revision.
+    pub(super) revision: i64,
+    /// Revision of the last write by a gateway.
+    pub(super) written: i64,
+    /// Those keys of the write that are there: that one was removed shows nowhere else.
+    pub(super) present: Vec<&'a str>,
 }
