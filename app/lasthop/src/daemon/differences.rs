@@ -8,7 +8,7 @@ use session::PublicKey;
 use super::gateway::Member;
 
 /// Returns the inputs that lead from the present members of a gateway to the next ones, and a report of them.
-pub(super) fn differences(
+pub(crate) fn differences(
     present: &[Member],
     next: &[Member],
     former: &BTreeMap<PublicKey, Decline>,

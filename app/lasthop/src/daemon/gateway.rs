@@ -157,7 +157,7 @@ pub(crate) fn check(source: Source) -> Result<usize, Failure> {
 
 /// A mobile host with its settings in the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Member {
+pub(crate) struct Member {
     pub(super) peer: hosts::Peer,
     /// Connections of it that are split, if any are.
     pub(super) scope: Option<Scope>,
@@ -165,7 +165,7 @@ pub(super) struct Member {
 
 /// Returns the mobile hosts of a configuration, which get these resolvers; then those hosts that are invited, which
 /// have no inner addresses, and last the other gateways of the site.
-pub(super) fn members(
+pub(crate) fn members(
     config: &GatewayConfig,
     source: &Source,
     resolvers: &Resolvers,

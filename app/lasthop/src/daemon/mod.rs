@@ -45,10 +45,14 @@ use crate::config::shared::{Network, Tun};
 use crate::failure::Failure;
 use crate::{background, doctor, entropy, log, state};
 
+#[cfg(test)]
+pub(crate) use differences::differences;
 pub(crate) use dns::lacks_resolver;
 pub(crate) use gateway::{
     Arguments as GatewayArguments, check as check_gateway, run as run_gateway, unix_seconds,
 };
+#[cfg(test)]
+pub(crate) use gateway::{Member, members};
 use lookout::Lookout;
 pub(crate) use mobile::MARK;
 pub(crate) use mobile::{Arguments as MobileArguments, check as check_mobile, run as run_mobile};

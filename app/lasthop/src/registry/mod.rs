@@ -10,6 +10,12 @@ mod cluster;
 mod folders;
 mod follower;
 mod mirror;
+#[cfg(test)]
+mod mirror_tests;
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod site_tests;
 mod store;
 #[cfg(test)]
 mod tests;

@@ -57,8 +57,16 @@ impl Members {
     pub(crate) fn load(path: &Path) -> Result<Self, Failure> {
         let source = Source::read(path)?;
         let lock = Self::lock(&source)?;
-        let client = registry::connect(&source)?;
-        let mut registry = registry::open(&source, client)?;
+        let registry = registry::open(&source, registry::connect(&source)?)?;
+        Self::open(source, registry, Some(lock))
+    }
+
+    /// Reads the configuration in `source` after its folders are up to date; nobody else changes them meanwhile.
+    pub(crate) fn open(
+        source: Source,
+        mut registry: Box<dyn Registry>,
+        lock: Option<File>,
+    ) -> Result<Self, Failure> {
         let refreshed = registry.refresh();
         Ok(Self {
             config: GatewayConfig::load(&source)?,
@@ -67,7 +75,7 @@ impl Members {
             refreshed,
             seen: SeenFiles::default(),
             taken: BTreeMap::new(),
-            _lock: Some(lock),
+            _lock: lock,
         })
     }
 
