@@ -1,7 +1,7 @@
 //! A gateway whose list of hosts is in etcd.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rig::{Account, Etcd};
@@ -22,7 +22,7 @@ struct Registered {
     etcd: Etcd,
     /// Line for its first mobile host.
     line: String,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Registered {
@@ -37,7 +37,7 @@ impl Registered {
             site,
             etcd,
             line,
-            _folder: folder,
+            folder,
         };
         registered.configure(ACCOUNT.password);
         registered.restart();
@@ -197,6 +197,45 @@ fn an_etcd_that_begins_anew_revokes_nobody() {
     east.restart();
     east.site.done("mobile1", &["join", &invited]);
     assert!(east.entry("peers/cam2").contains("public_key"));
+}
+
+/// Runs `cp`.
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-r").args([from, to]).status();
+    assert!(copied.unwrap().success());
+}
+
+/// It is restored from a backup, and has more changes by now than it had.
+#[test]
+fn an_etcd_of_an_earlier_day_brings_nobody_back_and_loses_nobody() {
+    if !can_test() {
+        return;
+    }
+    let mut east = Registered::create(1);
+    east.site.done("mobile0", &["join", &east.line]);
+    east.site.invite("cam1");
+    let [data, backup] = ["member0", "backup"].map(|name| east.folder.path().join(name));
+    east.etcd.kill(0);
+    copy(&data, &backup);
+    east.etcd.revive(0).unwrap();
+    assert!(east.entry("peers/cam1").contains("[invitation]"));
+    east.site.done("gateway", &["revoke", "cam1"]);
+    let line = east.site.invite("cam2");
+    east.etcd.kill(0);
+    fs::remove_dir_all(&data).unwrap();
+    copy(&backup, &data);
+    east.etcd.revive(0).unwrap();
+    assert_eq!(east.entry("peers/cam2"), "");
+    for _ in 0..100 {
+        let key = format!("{}other", ACCOUNT.prefix);
+        east.etcd.control(&["put", &key, ""]).unwrap();
+    }
+    let is_removed = || east.entry("peers/cam1").is_empty();
+    wait_until("cam1 is removed", || east.log(), is_removed);
+    assert_eq!(east.site.state_of("cam1"), "none");
+    east.site.done("mobile1", &["join", &line]);
+    assert!(east.entry("peers/cam2").contains("public_key"));
+    east.site.echo(0);
 }
 
 #[test]
