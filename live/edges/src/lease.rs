@@ -76,7 +76,10 @@ impl Lease {
     fn chains(&self) -> Result<String, NftError> {
         let [link, lan] = [link_in_rule(&self.inner_link)?, link_in_rule(&self.lan)?];
         let term = format!("timeout {}ms", TERM.as_millis());
-        let [sets, claims, answers] = Messages::sets_and_rules();
+        let all = [Messages::ARP, Messages::ND];
+        let sets = all.each_ref().map(Messages::sets).concat();
+        let claims = all.each_ref().map(Messages::claim).concat();
+        let answers = all.each_ref().map(Messages::answers).concat();
         // Ended elements count until the kernel collects them.
         Ok(format!(
             "  set valid {{ type ifname; flags dynamic,timeout; {term}; size 64; elements = {{ \"{lan}\" }}; }}\n\
@@ -127,31 +130,40 @@ impl Messages {
         address: "@th,64,128",
     };
 
-    /// Returns the sets of addresses, those that this host answers for and those that others have announced since; the
-    /// rules for messages that come; and those for messages that leave.
-    fn sets_and_rules() -> [String; 3] {
-        let mut all = [const { String::new() }; 3];
-        for messages in [Self::ARP, Self::ND] {
-            let Self {
-                version,
-                key,
-                any,
-                announced,
-                address,
-            } = messages;
-            let [sets, claims, answers] = &mut all;
-            *sets += &format!(
-                "  set own{version} {{ {key}; }}\n  set taken{version} {{ {key}; flags dynamic; size {MOST}; }}\n"
-            );
-            let announcement = format!("    {any} {announced} {address} @own{version}");
-            *claims += &format!("{announcement} update @taken{version} {{ {address} }}\n");
-            *answers += &format!(
-                "    meta oifname != @valid {any} {address} @own{version} drop\n\
-                 {announcement} delete @taken{version} {{ {address} }}\n    \
-                 {any} {address} @taken{version} drop\n"
-            );
-        }
-        all
+    /// Returns the sets of the addresses that this host answers for, and of those that others have announced since.
+    fn sets(&self) -> String {
+        let Self { version, key, .. } = self;
+        format!(
+            "  set own{version} {{ {key}; }}\n  set taken{version} {{ {key}; flags dynamic; size {MOST}; }}\n"
+        )
+    }
+
+    /// Returns what matches an announcement of an address that this host answers for.
+    fn announcement(&self) -> String {
+        format!(
+            "{} {} {} @own{}",
+            self.any, self.announced, self.address, self.version
+        )
+    }
+
+    /// Returns the rule for what comes.
+    fn claim(&self) -> String {
+        let (version, address) = (self.version, self.address);
+        format!(
+            "    {} update @taken{version} {{ {address} }}\n",
+            self.announcement()
+        )
+    }
+
+    /// Returns the rules for what leaves.
+    fn answers(&self) -> String {
+        let (version, any, address) = (self.version, self.any, self.address);
+        format!(
+            "    meta oifname != @valid {any} {address} @own{version} drop\n    \
+             {} delete @taken{version} {{ {address} }}\n    \
+             {any} {address} @taken{version} drop\n",
+            self.announcement()
+        )
     }
 }
 
