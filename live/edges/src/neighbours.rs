@@ -23,6 +23,8 @@ use crate::netlink::Netlink;
 /// (`MAX_NEIGHBOR_ADVERTISEMENT` and `RETRANS_TIMER` in RFC 4861, section 10).
 const TIMES: usize = 3;
 const PAUSE: Duration = Duration::from_secs(1);
+/// The time until the next one after one that could not be sent.
+const RETRY: Duration = Duration::from_millis(100);
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 const ALL_NODES_MAC: EthernetAddress = EthernetAddress([0x33, 0x33, 0, 0, 0, 1]);
 /// Hop limit that shows that a message comes from a neighbour (RFC 4861, section 7.1.2).
@@ -77,42 +79,48 @@ impl Announcer {
     fn announce_all(&self, told: &Receiver<Vec<IpAddr>>) {
         // Each with the number of times that are left.
         let mut left: BTreeMap<IpAddr, usize> = BTreeMap::new();
-        let mut due = Instant::now();
+        let mut due: Option<Instant> = None;
         loop {
-            let news = if left.is_empty() {
-                told.recv().map_err(|_| RecvTimeoutError::Disconnected)
-            } else {
-                told.recv_timeout(due.saturating_duration_since(Instant::now()))
+            let news = match due {
+                None => told.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => told.recv_timeout(due.saturating_duration_since(Instant::now())),
             };
-            match news {
+            let addresses = match news {
                 Ok(addresses) => {
-                    for address in addresses {
-                        self.announce(address);
-                        left.insert(address, TIMES - 1);
-                    }
-                    due = Instant::now() + PAUSE;
+                    left.extend(addresses.iter().map(|address| (*address, TIMES)));
+                    addresses
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    for (address, times) in &mut left {
-                        self.announce(*address);
-                        *times -= 1;
-                    }
-                    left.retain(|_, times| *times > 0);
-                    due += PAUSE;
+                    due = None;
+                    left.keys().copied().collect()
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let mut pause = PAUSE;
+            for address in addresses {
+                if let Err(error) = self.announce(address) {
+                    tracing::warn!("cannot announce {address} to the neighbours: {error}");
+                    pause = RETRY;
+                }
+                left.entry(address)
+                    .and_modify(|times| *times = times.saturating_sub(1));
             }
+            left.retain(|_, times| *times > 0);
+            let next = Instant::now() + pause;
+            due = due
+                .into_iter()
+                .chain([next])
+                .min()
+                .filter(|_| !left.is_empty());
         }
     }
 
-    fn announce(&self, address: IpAddr) {
+    fn announce(&self, address: IpAddr) -> io::Result<()> {
         let frame = match address {
             IpAddr::V4(address) => arp_announcement(self.own, address),
             IpAddr::V6(address) => neighbour_advertisement(self.own, self.source, address),
         };
-        if let Err(error) = self.socket.send(&frame) {
-            tracing::warn!("cannot announce {address} to the neighbours: {error}");
-        }
+        self.socket.send(&frame).map(drop)
     }
 }
 

@@ -264,6 +264,8 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             } else {
                 self.wait()?
             };
+            // What is read may lead to answers that a lease of the device lets out.
+            self.ports.device.handle_timeout(clock::monotonic());
             if found.bearer {
                 self.read_bearer()?;
                 self.tell_refusals();
@@ -319,7 +321,6 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             self.carry_out();
         }
         self.ports.bearer.handle_timeout(now);
-        self.ports.device.handle_timeout(now);
         if let Some(supervisor) = &mut self.ports.supervisor {
             supervisor.handle_timeout(now);
         }
