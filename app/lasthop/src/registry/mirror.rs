@@ -129,7 +129,7 @@ impl<S: Store> Mirror<S> {
         })
     }
 
-    /// Begins a copy of a list that this gateway has not known, found as `listing`, and returns that: its own one.
+    /// Begins a copy of the list in `found`, which this gateway has not known; returns its own one.
     fn begin(&mut self, found: &Listing) -> Result<Listing, Failure> {
         let keys = GatewayConfig::load(&self.source)?.keys(&self.source)?;
         let own = keys.key.public_key().to_string();

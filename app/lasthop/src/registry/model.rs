@@ -30,14 +30,15 @@ struct Data {
     cluster: u64,
     revision: i64,
     owner: Option<Value>,
+    /// Revision at which the owner's key was created; 0 without an owner.
+    owned: i64,
     hosts: BTreeMap<String, Value>,
 }
 
-/// A value, with the revisions at which its key was created and changed last.
+/// A value, with the revision at which its key was changed last.
 #[derive(Debug, Clone)]
 struct Value {
     text: String,
-    created: i64,
     changed: i64,
 }
 
@@ -63,13 +64,8 @@ impl Data {
 
     /// Changes the text of a key, at the present revision.
     fn set(&mut self, key: &str, text: &str) {
-        let created = self
-            .hosts
-            .get(key)
-            .map_or(self.revision, |value| value.created);
         let value = Value {
             text: text.into(),
-            created,
             changed: self.revision,
         };
         self.hosts.insert(key.into(), value);
@@ -106,8 +102,7 @@ impl Etcd {
     /// Returns what is another one after each loss, and when a gateway has begun the list anew.
     pub(super) fn era(&self) -> (u64, i64) {
         let world = self.world();
-        let owner = world.data.owner.as_ref();
-        (world.losses, owner.map_or(0, |owner| owner.created))
+        (world.losses, world.data.owned)
     }
 
     pub(super) fn revision(&self) -> i64 {
@@ -279,7 +274,7 @@ impl Store for Etcd {
             Listing {
                 origin: Origin {
                     cluster: data.cluster,
-                    revision: owner.map_or(0, |owner| owner.created),
+                    revision: data.owned,
                 },
                 owner: owner.map(|owner| owner.text.clone()).unwrap_or_default(),
                 written: data.written(),
@@ -328,21 +323,17 @@ impl Store for Etcd {
 
     fn own(&self, public_key: &str, former: i64) -> Result<(), Failure> {
         self.request(|data| {
-            if data
-                .owner
-                .as_ref()
-                .is_some_and(|owner| owner.created == former)
-            {
+            if data.owner.is_some() && data.owned == former {
                 data.revision += 1;
-                data.owner = None;
+                (data.owner, data.owned) = (None, 0);
             }
         })?;
         self.request(|data| {
             if data.owner.is_none() {
                 data.revision += 1;
+                data.owned = data.revision;
                 data.owner = Some(Value {
                     text: public_key.into(),
-                    created: data.revision,
                     changed: data.revision,
                 });
             }

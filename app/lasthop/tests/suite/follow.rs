@@ -49,41 +49,49 @@ fn home_is_back(hosts: &Hosts) {
     wait_until("its home knows", || site.logs(), knows);
 }
 
-/// The home and the gateway that stands in for it die, and come back.
-#[test]
-fn connections_go_on_while_their_home_is_dead() {
+/// Runs `act` with the daemons of a site while its mobile host downloads.
+fn during_download(act: impl FnOnce(&Hosts, &mut [Process], &Download<'_>)) {
     if !able() {
         return;
     }
     let hosts = on_lan("");
     let site = &hosts.site;
     let mut daemons = site.start_all().unwrap();
-    let kill = |daemons: &mut [Process], gateway: usize| {
-        daemons[gateway].kill();
-        next_after(&hosts, GATEWAYS[gateway])
-    };
     Download::between(
         [&site.mobile, &site.fixed],
         || site.logs(),
         |download| {
             download.take_pause();
-            let first = kill(&mut daemons, 0);
-            download.goes_on();
-            println!("the home dies: {:?}", download.take_pause());
-            let second = kill(&mut daemons, first);
-            download.goes_on();
-            println!("the next one dies: {:?}", download.take_pause());
-            for gateway in [0, first] {
-                daemons[gateway] = site.start(GATEWAYS[gateway]).unwrap();
-            }
-            home_is_back(&hosts);
-            download.goes_on();
-            println!("the home is back: {:?}", download.take_pause());
-            hosts.move_to(GATEWAYS[0]);
-            daemons[second].kill();
-            download.goes_on();
+            act(&hosts, &mut daemons, download);
         },
     );
+}
+
+/// The home and the gateway that stands in for it die, and come back.
+#[test]
+fn connections_go_on_while_their_home_is_dead() {
+    during_download(|hosts, daemons, download| {
+        let site = &hosts.site;
+        let kill = |daemons: &mut [Process], gateway: usize| {
+            daemons[gateway].kill();
+            next_after(hosts, GATEWAYS[gateway])
+        };
+        let first = kill(daemons, 0);
+        download.goes_on();
+        println!("the home dies: {:?}", download.take_pause());
+        let second = kill(daemons, first);
+        download.goes_on();
+        println!("the next one dies: {:?}", download.take_pause());
+        for gateway in [0, first] {
+            daemons[gateway] = site.start(GATEWAYS[gateway]).unwrap();
+        }
+        home_is_back(hosts);
+        download.goes_on();
+        println!("the home is back: {:?}", download.take_pause());
+        hosts.move_to(GATEWAYS[0]);
+        daemons[second].kill();
+        download.goes_on();
+    });
 }
 
 /// Runs `nft` on a gateway; returns what it says.
@@ -117,58 +125,38 @@ const CUT: &str = "table inet cut {
 /// hears that gateway.
 #[test]
 fn connections_go_on_while_their_home_is_cut_off() {
-    if !able() {
-        return;
-    }
-    let hosts = on_lan("");
-    let site = &hosts.site;
-    let _daemons = site.start_all().unwrap();
-    let is_taken = || of_lease(site, 0, "taken4").contains("elements");
-    Download::between(
-        [&site.mobile, &site.fixed],
-        || site.logs(),
-        |download| {
-            download.take_pause();
-            nft(site, 0, &[CUT]);
-            next_after(&hosts, GATEWAYS[0]);
-            wait_until("it is taken", || site.logs(), is_taken);
-            assert!(answers(site, 0));
-            download.goes_on();
-            println!("the home is cut off: {:?}", download.take_pause());
-            nft(site, 0, &["delete table inet cut"]);
-            wait_until("it is back", || site.logs(), || !is_taken());
-            home_is_back(&hosts);
-            download.goes_on();
-            println!("it is back: {:?}", download.take_pause());
-        },
-    );
+    during_download(|hosts, _, download| {
+        let site = &hosts.site;
+        let is_taken = || of_lease(site, 0, "taken4").contains("elements");
+        nft(site, 0, &[CUT]);
+        next_after(hosts, GATEWAYS[0]);
+        wait_until("it is taken", || site.logs(), is_taken);
+        assert!(answers(site, 0));
+        download.goes_on();
+        println!("the home is cut off: {:?}", download.take_pause());
+        nft(site, 0, &["delete table inet cut"]);
+        wait_until("it is back", || site.logs(), || !is_taken());
+        home_is_back(hosts);
+        download.goes_on();
+        println!("it is back: {:?}", download.take_pause());
+    });
 }
 
 /// A home that stands still answers its neighbours no more, as its lease ends.
 #[test]
 fn connections_go_on_while_their_home_stands_still() {
-    if !able() {
-        return;
-    }
-    let hosts = on_lan("");
-    let site = &hosts.site;
-    let daemons = site.start_all().unwrap();
-    Download::between(
-        [&site.mobile, &site.fixed],
-        || site.logs(),
-        |download| {
-            download.take_pause();
-            daemons[0].signal(Signal::STOP);
-            next_after(&hosts, GATEWAYS[0]);
-            assert!(!answers(site, 0));
-            download.goes_on();
-            println!("the home stands still: {:?}", download.take_pause());
-            daemons[0].signal(Signal::CONT);
-            home_is_back(&hosts);
-            download.goes_on();
-            wait_until("it answers", || site.logs(), || answers(site, 0));
-            download.goes_on();
-            println!("it goes on: {:?}", download.take_pause());
-        },
-    );
+    during_download(|hosts, daemons, download| {
+        let site = &hosts.site;
+        daemons[0].signal(Signal::STOP);
+        next_after(hosts, GATEWAYS[0]);
+        assert!(!answers(site, 0));
+        download.goes_on();
+        println!("the home stands still: {:?}", download.take_pause());
+        daemons[0].signal(Signal::CONT);
+        home_is_back(hosts);
+        download.goes_on();
+        wait_until("it answers", || site.logs(), || answers(site, 0));
+        download.goes_on();
+        println!("it goes on: {:?}", download.take_pause());
+    });
 }

@@ -253,8 +253,9 @@ impl UndoLog {
 
     /// Begins a lease, or adapts the present one to other addresses; without it they are answered for until the end.
     pub fn install_lease(&mut self, lease: &Lease) -> Result<(), UndoError> {
-        if self.has_table(&lease.table()) {
-            return Ok(lease.adapt()?);
+        // It is made anew if somebody has removed it, as a firewall that is loaded again may.
+        if self.has_table(&lease.table()) && lease.adapt().is_ok() {
+            return Ok(());
         }
         self.guard_table(lease.table(), || lease.install())
     }

@@ -185,6 +185,9 @@ impl Leased {
                 addresses: addresses.iter().copied().map(address).collect(),
             };
             undo.install_lease(&lease(&[])).unwrap();
+            // A firewall that is loaded again may remove it.
+            lease(&[]).table().remove().unwrap();
+            undo.install_lease(&lease(&[])).unwrap();
             device.send(&mut renewal()).unwrap();
             // Another time with other addresses, as mobile hosts come and go.
             undo.install_lease(&lease(&ADDRESSES)).unwrap();
