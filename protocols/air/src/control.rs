@@ -228,10 +228,19 @@ impl Control {
         self.counts.idle = self.counts.sent;
     }
 
-    /// Records a change to another path, whose delay is unknown.
-    pub(crate) fn path_changed(&mut self) {
+    /// Begins to measure another path. Its delay is unknown, and so is who fills its queue; the rate of the former one is
+    /// the first guess.
+    pub(crate) fn begin_path(&mut self) {
         self.delays = Delays::default();
         self.heard = None;
+        self.deliveries.begin_path();
+        self.wanted = WantedWait::default();
+        self.rivals = if self.is_starting() {
+            Rivals::default()
+        } else {
+            Rivals::alone()
+        };
+        self.times = Times::default();
     }
 
     /// Updates the estimates by an arrival, while `outstanding` bytes are in flight.

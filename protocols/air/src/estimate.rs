@@ -244,7 +244,7 @@ impl Estimate {
     }
 
     /// Records a change to another path, whose delay is unknown.
-    pub(crate) fn path_changed(&mut self) {
+    pub(crate) fn begin_path(&mut self) {
         self.base = Base::default();
         self.arrivals.recent.clear();
         (self.wait, self.times.empty_since) = (0, None);

@@ -34,6 +34,8 @@ pub struct Air {
     law: SendingRule,
     given: Option<BitRate>,
     learned_at: Option<Instant>,
+    /// Time of a change of the path, until a frame arrives that left after it.
+    changed_at: Option<Instant>,
 }
 
 /// Permission to send on an air that others use too.
@@ -78,8 +80,8 @@ struct Window {
     silence: Silence,
     /// Estimated bytes in flight.
     outstanding: u64,
-    /// Bytes in flight that left on a former path.
-    forgiven: u64,
+    /// Bytes that were sent on the present path.
+    sent: u64,
 }
 
 impl Air {
@@ -89,6 +91,7 @@ impl Air {
             law: SendingRule::Window(Box::default()),
             given,
             learned_at: None,
+            changed_at: None,
         }
     }
 
@@ -127,15 +130,13 @@ impl Air {
         }
     }
 
-    /// Records a change of the path: bytes in flight on the former one no longer count, and delays are measured anew.
-    pub fn path_changed(&mut self) {
-        match &mut self.law {
-            SendingRule::Window(window) => {
-                window.forgiven += window.outstanding;
-                window.set_outstanding(0);
-                window.control.path_changed();
-            }
-            SendingRule::Turns(turns) => turns.estimate.path_changed(),
+    /// Records a change of the path. Bytes in flight on the former one no longer count. What is known of that one is the
+    /// best guess until a frame arrives that left now or later; those that left before tell nothing of the new one.
+    pub fn path_changed(&mut self, now: Instant) {
+        self.changed_at = Some(now);
+        if let SendingRule::Window(window) = &mut self.law {
+            window.sent = 0;
+            window.set_outstanding(0);
         }
     }
 
@@ -183,8 +184,7 @@ impl Air {
     /// Sets the bytes in flight.
     pub fn set_outstanding(&mut self, bytes: Bytes) {
         if let SendingRule::Window(window) = &mut self.law {
-            window.forgiven = window.forgiven.min(bytes.get());
-            window.set_outstanding(bytes.get() - window.forgiven);
+            window.set_outstanding(bytes.get().min(window.sent));
         }
     }
 
@@ -213,11 +213,27 @@ impl Air {
 
     /// Updates the measurements by the latest transmission that arrived.
     pub fn learn(&mut self, now: Instant, sample: &Sample) {
-        match &mut self.law {
-            SendingRule::Window(window) => window.learn(now, sample),
-            SendingRule::Turns(turns) => turns.estimate.learn(now, sample),
+        let is_former = self.changed_at.is_some_and(|at| sample.sent_at < at);
+        if !is_former {
+            if self.changed_at.take().is_some() {
+                self.begin_path();
+            }
+            match &mut self.law {
+                SendingRule::Window(window) => window.learn(now, sample),
+                SendingRule::Turns(turns) => turns.estimate.learn(now, sample),
+            }
+        }
+        if let SendingRule::Window(window) = &mut self.law {
+            window.hear(now, sample);
         }
         self.learned_at = Some(now);
+    }
+
+    fn begin_path(&mut self) {
+        match &mut self.law {
+            SendingRule::Window(window) => window.control.begin_path(),
+            SendingRule::Turns(turns) => turns.estimate.begin_path(),
+        }
     }
 
     /// Returns the time of the last update by [`learn`](Self::learn).
@@ -262,6 +278,10 @@ impl Air {
     /// Returns the rate at which frames leave now.
     pub fn pace(&self) -> BitRate {
         self.given.unwrap_or_else(|| match &self.law {
+            // The window is empty, and would leave at twice the rate.
+            SendingRule::Window(window) if self.changed_at.is_some() => {
+                window.control.pace(window.control.window())
+            }
             SendingRule::Window(window) => window.control.pace(window.outstanding),
             SendingRule::Turns(turns) if turns.is_blind() => BLIND_PACE,
             SendingRule::Turns(turns) => turns.estimate.pace(),
@@ -339,6 +359,7 @@ impl Window {
     }
 
     fn spent(&mut self, now: Instant, bytes: Bytes, pace: BitRate) {
+        self.sent += bytes.get();
         self.control.sent(bytes);
         let sent = silence::Sent {
             bytes,
@@ -353,8 +374,10 @@ impl Window {
     }
 
     fn learn(&mut self, now: Instant, sample: &Sample) {
-        self.forgiven = 0;
         self.control.learn(now, sample, self.outstanding);
+    }
+
+    fn hear(&mut self, now: Instant, sample: &Sample) {
         let (wait, round_trip) = (self.control.queueing(), self.control.round_trip());
         let window = self.control.window();
         self.silence

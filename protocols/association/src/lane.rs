@@ -108,7 +108,7 @@ impl Association {
         if linked != self.link.is_up {
             self.arq.handle_input(now, arq::Input::Link(linked));
             if linked {
-                self.air.path_changed();
+                self.air.path_changed(now);
             }
         }
         self.link.is_up = linked;

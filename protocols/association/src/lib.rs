@@ -450,7 +450,7 @@ impl Machine for Association {
             Input::Elsewhere(bytes) => self.arq.handle_input(now, arq::Input::Elsewhere(bytes)),
             Input::Path(news) => {
                 if matches!(news, PathNews::Moved(_) | PathNews::Uncertain) {
-                    self.air.path_changed();
+                    self.air.path_changed(now);
                 }
                 self.arq.handle_input(now, arq::Input::Path(news));
                 self.link.overhead = self.arq.overhead();

@@ -1,5 +1,7 @@
 //! What crosses a site: flows with a checked content, and a connection of TCP.
 
+use std::collections::VecDeque;
+
 use units::{Duration, Instant};
 use wire::ip::Transport;
 use wire::packet::Packet;
@@ -22,7 +24,11 @@ pub struct Flow {
     pub received: Received,
     /// Longest time without a packet, since this was set to zero.
     pub stall: Duration,
-    pub(crate) heard: Instant,
+    /// Longest time that a datagram of a call took, since this was set to zero; none may be lost.
+    pub delay: Duration,
+    /// Times when those were sent that are on their way.
+    flying: VecDeque<Instant>,
+    heard: Instant,
 }
 
 impl Flow {
@@ -34,6 +40,8 @@ impl Flow {
             sent: 0,
             received: Received::begin(),
             stall: Duration::ZERO,
+            delay: Duration::ZERO,
+            flying: VecDeque::new(),
             heard: Instant::ZERO,
         }
     }
@@ -47,6 +55,24 @@ impl Flow {
     /// Sets the time between two packets.
     pub fn slow_down(&mut self, every: Duration) {
         self.every = every;
+    }
+
+    /// Notes that a packet was sent, which stands for so many segments.
+    pub(crate) fn departed(&mut self, now: Instant, segments: usize) {
+        self.sent += segments as u64;
+        if self.traffic.is_call {
+            self.flying.push_back(now);
+        }
+    }
+
+    /// Notes that a packet has come.
+    pub(crate) fn arrived(&mut self, now: Instant, packet: &Packet) {
+        self.received.note(packet);
+        self.stall = self.stall.max(now.since(self.heard));
+        self.heard = now;
+        if let Some(sent) = self.flying.pop_front() {
+            self.delay = self.delay.max(now.since(sent));
+        }
     }
 
     /// Returns the number of segments that have come.

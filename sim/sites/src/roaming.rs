@@ -270,10 +270,7 @@ impl Roaming {
         if host == MOBILE || !may_leave_anywhere {
             assert_eq!(host, [MOBILE, HOME][flow], "flow {flow} came out elsewhere");
         }
-        let flow = &mut self.flows[flow];
-        flow.received.note(packet);
-        flow.stall = flow.stall.max(self.now.since(flow.heard));
-        flow.heard = self.now;
+        self.flows[flow].arrived(self.now, packet);
     }
 
     fn launch(&mut self, from: usize, to: HopAddress, buffer: PacketBuffer) {
@@ -391,7 +388,7 @@ impl Roaming {
             }
             if flow.sent < flow.came() + window {
                 let segments = if from == MOBILE { 1 } else { segments };
-                flow.sent += segments as u64;
+                flow.departed(now, segments);
                 let mut packet = flow.traffic.packet(PAYLOAD * segments);
                 if segments > 1 {
                     packet.segment_size = PAYLOAD as u16;

@@ -77,9 +77,7 @@ impl Deliveries {
         let gap = self.recent.back().map_or(0, |last| arrived.at - last.at);
         let known = self.peak.get().is_some();
         if gap < 0 || (gap > span_min * OUTAGE && self.is_whole && known) {
-            self.recent.clear();
-            self.is_whole = false;
-            self.busy_since = None;
+            self.begin_path();
         }
         if self.recent.len() == ARRIVALS_MAX {
             self.recent.pop_front();
@@ -100,6 +98,13 @@ impl Deliveries {
         let measured = self.rate_since(now, first, arrived, span.max(span_min / 4))?;
         let was_busy = self.busy_since.is_some_and(|since| since <= first.at);
         Some((measured, was_busy))
+    }
+
+    /// Measures from the next arrival on, and does not mix what came before with what comes now.
+    pub(crate) fn begin_path(&mut self) {
+        self.recent.clear();
+        self.is_whole = false;
+        self.busy_since = None;
     }
 
     fn rate_since(

@@ -166,6 +166,14 @@ impl Default for Rivals {
 }
 
 impl Rivals {
+    /// Returns the state on a hop whose rate is known, at first.
+    pub(crate) fn alone() -> Self {
+        Self {
+            mode: Mode::Alone,
+            ..Self::default()
+        }
+    }
+
     /// Records an arrival; `limited` is true if the sender used all of its window.
     pub(crate) fn note(&mut self, now: Instant, view: View, limited: bool) -> Verdict {
         let look = (view.unloaded * LOOK_ROUNDS)

@@ -333,3 +333,41 @@ fn a_shared_air_that_becomes_very_slow_is_found_out() {
     let bound = hop.rate.time_for(hop.frame) * 8;
     assert!(hop.worst < bound, "{} in the queue", hop.worst);
 }
+
+/// What arrives by a former path says nothing of the present one, nor does what filled the queue there.
+#[test]
+fn a_former_path_with_a_queue_does_not_fill_the_next_one() {
+    for (rate, others) in [(5, 40), (20, 40), (20, 60), (100, 30)] {
+        let mut hop = Hop::new(false, megabits(rate), Duration::from_millis(20), 9);
+        hop.run(SECOND * 5, Hop::BUSY);
+        for _ in 0..others {
+            hop.others += Duration::from_millis(1);
+            hop.run(Duration::from_millis(50), Hop::BUSY);
+        }
+        let waits = (0..100).take_while(|_| {
+            hop.run(Duration::from_millis(100), Hop::BUSY);
+            !hop.air.is_contended()
+        });
+        assert!(waits.count() < 100, "{rate}, {others}");
+        hop.change_path();
+        hop.others = Duration::ZERO;
+        for second in 0..4 {
+            hop.worst = Duration::ZERO;
+            let before = hop.sent;
+            hop.run(SECOND, Hop::BUSY);
+            let bound = Duration::from_millis(30);
+            assert!(
+                hop.worst < bound,
+                "{rate}, {others}, {second}: {}",
+                hop.worst
+            );
+            let sent = Bytes::new(hop.sent.get() - before.get());
+            let used = BitRate::of(sent, SECOND).expect("time has passed");
+            assert!(
+                off(used, hop.rate) < 100,
+                "{rate}, {others}, {second}: {used}"
+            );
+            assert!(!hop.air.is_contended());
+        }
+    }
+}

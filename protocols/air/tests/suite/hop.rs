@@ -37,6 +37,8 @@ pub(crate) struct Hop {
     /// What the other end says of its clock instead of the time.
     pub(crate) clock: Clock,
     pub(crate) sent: Bytes,
+    /// Time that each frame waits for those of others.
+    pub(crate) others: Duration,
     /// The longest wait in the hop's queue.
     pub(crate) worst: Duration,
     delay: Duration,
@@ -128,6 +130,7 @@ impl Hop {
             drift: 0,
             clock: Clock::Right,
             sent: Bytes::ZERO,
+            others: Duration::ZERO,
             worst: Duration::ZERO,
             delay,
             free_at: Instant::ZERO,
@@ -151,8 +154,11 @@ impl Hop {
             let next_report = next_report.min(tail);
             self.now = self.now.max(next_send.min(next_report)).min(end);
             while let Some((_, sample)) = self.reports.pop_front_if(|(at, _)| *at <= self.now) {
-                self.heard = Bytes::new(sample.sent_total);
-                self.air.learn(self.now, &sample);
+                // What was overtaken is no news.
+                if sample.sent_total > self.heard.get() {
+                    self.heard = Bytes::new(sample.sent_total);
+                    self.air.learn(self.now, &sample);
+                }
             }
             if let Some((_, sample)) = self.tail.take_if(|(at, _)| *at <= self.now) {
                 self.last_report = self.now - self.delay;
@@ -186,6 +192,14 @@ impl Hop {
         self.free_at = self.now.max(self.free_at) + span;
     }
 
+    /// Leads what is sent from now on over another hop, which is empty. What is on its way still arrives by this one.
+    pub(crate) fn change_path(&mut self) {
+        self.reports.extend(self.tail.take());
+        self.free_at = self.now;
+        self.last_report = self.now;
+        self.air.path_changed(self.now);
+    }
+
     fn send(&mut self) {
         self.sent += self.frame;
         self.air
@@ -206,7 +220,7 @@ impl Hop {
         }
         // What reads the clock at the other end is late by up to 0.2 ms.
         let noise = Duration::from_nanos(self.chance.below(200_000));
-        let arrives = self.free_at + self.delay + noise;
+        let arrives = self.free_at + self.others + self.delay + noise;
         let micros = arrives.since_origin().as_micros() as i64;
         // The other clock began elsewhere and wraps within the run.
         let theirs = micros + micros * self.drift / 1_000_000 + 4_294_000_000;
@@ -230,7 +244,9 @@ impl Hop {
         } else {
             self.tail = None;
             self.last_report = arrives;
-            self.reports.push_back((arrives + self.delay, sample));
+            let at = arrives + self.delay;
+            let place = self.reports.partition_point(|(other, _)| *other <= at);
+            self.reports.insert(place, (at, sample));
         }
     }
 }
