@@ -147,6 +147,14 @@ impl Flow {
         self.lane == Lane::Transport
     }
 
+    /// Returns true if a layer above repairs its losses, that of an oldest packet too: it keeps copies.
+    fn is_repaired_above(&self) -> bool {
+        matches!(
+            self.lane,
+            Lane::Plain(QueueOrder::Sequence | QueueOrder::First)
+        )
+    }
+
     /// Returns the bytes of the packets that wait.
     pub(crate) fn queued(&self) -> usize {
         self.queue.bytes()
@@ -207,11 +215,13 @@ impl Flow {
     /// an interval, so that its sender notices soon and slows down once. If the sender supports marks, the oldest is
     /// marked and stays. Returns the number of packets that the flow lost.
     ///
-    /// Packets that come while nothing can be sent make the queue longer, and say nothing about their sender.
+    /// Packets that come while nothing can be sent make the queue longer, and say nothing about their sender. Where a
+    /// layer above repairs losses, nothing is dropped here: see [`admit`](Self::admit).
     pub(crate) fn signal_excess(&mut self, now: Instant, interval: Duration) -> u64 {
         // What is sent again is the answer to the last signal.
         let is_again = self.queue.front().is_some_and(|oldest| oldest.is_again);
-        if self.queue.len() < 2 || is_again || !self.begins_interval(now, interval) {
+        let is_short = self.queue.len() < 2 || self.is_repaired_above();
+        if is_short || is_again || !self.begins_interval(now, interval) {
             return 0;
         }
         let Some(oldest) = self.queue.front_mut() else {
@@ -258,8 +268,9 @@ impl Flow {
         dropped
     }
 
-    /// Applies to a packet of the plain lane, before any copy of it is kept, what [`enqueue`](Self::enqueue) does to
-    /// it, and [`signal_excess`](Self::signal_excess) to the oldest.
+    /// Applies to a packet of the plain lane, before a layer above keeps a copy of it, what
+    /// [`enqueue`](Self::enqueue) does to it, and [`signal_excess`](Self::signal_excess) to the oldest one of other
+    /// flows. Its sender notices when all before it have left, which takes an interval, and reacts an interval later.
     pub(crate) fn admit(
         &mut self,
         now: Instant,
@@ -273,8 +284,8 @@ impl Flow {
         }
         // What is sent again is the answer to the last signal.
         let is_again = self.held().is_some_and(|held| held.is_behind(packet));
-        let is_short = length <= limit || self.queue.is_empty();
-        if is_short || is_again || !self.begins_interval(now, interval) {
+        let is_short = length <= limit || self.queue.is_empty() || !self.is_repaired_above();
+        if is_short || is_again || !self.begins_interval(now, interval * 2) {
             return Admission::Whole;
         }
         if self.delay.mark(packet) {

@@ -97,14 +97,16 @@ impl Queue {
 
     /// Adds a packet before those of its connection with later data, if it may overtake them; returns it otherwise.
     pub(crate) fn overtake(&mut self, now: Instant, packet: Packet) -> Result<(), Packet> {
-        let waiting = self.packets.iter().map(|waiting| &waiting.packet);
-        let again = Repetition::of(&packet);
-        let Some((place, clock)) =
-            again.and_then(|again| Some((again.place(waiting)?, again.clock)))
-        else {
+        let Some(again) = Repetition::of(&packet) else {
             return Err(packet);
         };
-        self.clock = later(self.clock, clock);
+        // They wait in the order of their data, and there may be thousands.
+        let is_before = |waiting: &Waiting| !again.overtakes(&waiting.packet);
+        let place = self.packets.partition_point(is_before);
+        if place == self.packets.len() {
+            return Err(packet);
+        }
+        self.clock = later(self.clock, again.clock);
         self.insert(now, packet, Some(place));
         Ok(())
     }

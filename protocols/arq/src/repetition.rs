@@ -6,9 +6,6 @@ use wire::ip::Transport;
 use wire::packet::Packet;
 use wire::tcp::{TcpFlags, TcpSegmentOptions, TcpView};
 
-/// Most packets before the place of a segment that is sent again: others that are, too.
-const OTHERS: usize = 32;
-
 /// A segment with data that come before others of its connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Repetition {
@@ -30,12 +27,9 @@ impl Repetition {
         })
     }
 
-    /// Returns the place of the first of these packets that it overtakes.
-    pub(crate) fn place<'a>(&self, waiting: impl Iterator<Item = &'a Packet>) -> Option<usize> {
-        let is_later = |packet: &Packet| {
-            segment(packet).is_some_and(|tcp| tcp.sequence_number().distance_from(self.first) > 0)
-        };
-        waiting.take(OTHERS).position(is_later)
+    /// Returns true if it overtakes this packet, which has later data.
+    pub(crate) fn overtakes(&self, packet: &Packet) -> bool {
+        segment(packet).is_some_and(|tcp| tcp.sequence_number().distance_from(self.first) > 0)
     }
 }
 
@@ -129,6 +123,17 @@ mod tests {
         assert_eq!(leave(&came), left);
     }
 
+    /// A gateway that is left returns a queue of segments, of which copies wait at the next one already.
+    #[test]
+    fn hundreds_that_are_sent_again_leave_in_their_order() {
+        let later = (200..600).map(|number| (number * 100, None));
+        let again = (0..300).map(|number| (number * 100, None));
+        let came: Vec<_> = later.chain(again).collect();
+        let mut left = came.clone();
+        left.sort_unstable();
+        assert_eq!(leave(&came), left);
+    }
+
     /// Its receiver takes a segment with an earlier clock for one from long ago, and drops it.
     #[test]
     fn what_was_overtaken_has_no_earlier_clock() {
@@ -183,6 +188,22 @@ mod tests {
     }
 
     /// Where a layer above repairs losses, a signal takes the newest segment before that layer has it.
+    /// Snoop repairs the loss of what it has: its sender would not notice, and take that for reordering.
+    #[test]
+    fn a_long_queue_of_snoop_drops_only_what_comes() {
+        let mut flow = snooped();
+        let (now, interval) = (Instant::from_millis(5_000), Duration::from_millis(100));
+        for first in [100, 200, 300] {
+            flow.enqueue(now, packet(first, None), 300);
+        }
+        assert_eq!(flow.signal_excess(now, interval), 0);
+        let mut admit = |at| flow.admit(at, &mut packet(400, None), 300, interval);
+        assert_eq!(admit(now), Admission::Dropped);
+        // What was dropped is noticed once all before it has left.
+        assert_eq!(admit(now + interval * 3 / 2), Admission::Whole);
+        assert_eq!(admit(now + interval * 5 / 2), Admission::Dropped);
+    }
+
     #[test]
     fn a_full_queue_of_snoop_takes_what_is_sent_again_and_is_not_there() {
         let mut flow = snooped();
