@@ -104,11 +104,16 @@ impl Host {
         gathering.map_or_else(Vec::new, |gathering| gathering.progress(all))
     }
 
-    /// Returns the message that precedes the request for this attachment, if the next gateway has copies.
+    /// Returns the message that precedes the request for this attachment, if the next gateway has gathered copies. If
+    /// this host leaves without them it names no connection, as what it said before has become old.
     pub(super) fn last_progress(&self, number: u64) -> Option<SiteMessage> {
         let gathering = self.mobile.attachment.as_ref()?.gathering.as_deref()?;
-        let message = || SiteMessage::Progress(number, self.progress());
-        gathering.is_complete().then(message)
+        let progress = if gathering.is_complete() {
+            self.progress()
+        } else {
+            Vec::new()
+        };
+        Some(SiteMessage::Progress(number, progress))
     }
 
     /// Sends an acknowledgement of this mobile host to the gateway that is to serve it, too: that may have begun with
@@ -260,25 +265,25 @@ impl Host {
         }
     }
 
-    /// Begins to serve a mobile host with what it lacks of the copies for this attachment; returns what it had of
-    /// their flows, if there are copies.
-    pub(super) fn begin_with_copies(
-        &mut self,
-        now: Instant,
-        index: usize,
-        number: u64,
-    ) -> Option<Vec<Progress>> {
+    /// Begins to serve a mobile host with what it lacks of the copies for this attachment.
+    pub(super) fn begin_with_copies(&mut self, now: Instant, index: usize, number: u64) {
         let copies = self.peers[index].site.copies.as_mut();
-        let copies = copies.filter(|copies| copies.number == number)?;
+        let Some(copies) = copies.filter(|copies| copies.number == number) else {
+            return;
+        };
         let (segments, packets) = copies.begin();
-        let begun = copies.begun();
         if let Some(guest) = self.guest(index) {
             guest.exchange.sent += segments;
         }
         for packet in packets {
             self.hand_in(now, index, packet);
         }
-        Some(begun)
+    }
+
+    /// Returns what a mobile host had of the flows with which this gateway has begun by copies for this attachment.
+    pub(super) fn begun_with_copies(&self, index: usize, number: u64) -> Option<Vec<Progress>> {
+        let copies = self.peers[index].site.copies.as_ref();
+        copies.filter(|copies| copies.number == number)?.begun()
     }
 
     /// Returns true for a packet of a guest that is not served yet, which acknowledges what came of copies.

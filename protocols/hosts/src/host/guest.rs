@@ -69,7 +69,6 @@ impl Host {
             // At its home it learns the key that this has now.
             return self.send_site_message(now, index, &SiteMessage::Drain);
         }
-        let (home, mobile) = (self.home_of(index), self.key_of(index));
         let Some(guest) = self.guest(index) else {
             return;
         };
@@ -82,14 +81,20 @@ impl Host {
         self.change_guest(index, |guest| guest.arrives(step.clone(), proof));
         self.link(now, index);
         self.takes_over(now, index);
-        let begun = self.begin_with_copies(now, index, step.number);
-        if let Some(home) = home {
-            self.sent_to_home(now, home);
-            let begun = begun.map(|begun| SiteMessage::Begun(mobile, step.number, begun).encode());
-            let arrived = SiteMessage::Arrived(mobile, step, proof).encode();
-            let messages = [begun.unwrap_or_default(), arrived].concat();
-            self.send_site_messages(now, home, &messages);
-        }
+        self.begin_with_copies(now, index, step.number);
+        self.say_that_it_arrived(now, index, step, proof);
+    }
+
+    /// Asks the home of a guest to have this gateway serve it. With the request comes what the guest had of the flows
+    /// with which this gateway has begun: the home has their rest come from here.
+    fn say_that_it_arrived(&mut self, now: Instant, index: usize, step: Step, proof: Proof) {
+        let (home, mobile) = (self.home_of(index), self.key_of(index));
+        let Some(home) = home else { return };
+        let begun = self.begun_with_copies(index, step.number);
+        let begun = begun.map(|begun| SiteMessage::Begun(mobile, step.number, begun).encode());
+        let arrived = SiteMessage::Arrived(mobile, step, proof).encode();
+        self.sent_to_home(now, home);
+        self.send_site_messages(now, home, &[begun.unwrap_or_default(), arrived].concat());
     }
 
     /// Changes the state of a guest; announces if its traffic comes by this gateway from now on, or no more. One that
@@ -303,11 +308,10 @@ impl Host {
     }
 
     fn arrive(&mut self, now: Instant, index: usize, claim: Option<(Step, Proof)>) {
-        let (home, mobile) = (self.home_of(index), self.key_of(index));
-        if let (Some(home), Some((step, proof))) = (home, claim) {
+        let has_home = self.home_of(index).is_some();
+        if let Some((step, proof)) = claim.filter(|_| has_home) {
             self.agenda.site.set(index, now + AGAIN);
-            self.sent_to_home(now, home);
-            self.send_site_message(now, home, &SiteMessage::Arrived(mobile, step, proof));
+            self.say_that_it_arrived(now, index, step, proof);
         }
     }
 

@@ -35,7 +35,8 @@ impl Host {
             if was_elsewhere {
                 self.announce(index, EventKind::Established { fresh: true });
             }
-            let begun = self.begin_with_copies(now, index, step.number);
+            self.begin_with_copies(now, index, step.number);
+            let begun = self.begun_with_copies(index, step.number);
             if let Some(home) = self.home(index) {
                 home.has_begun(now, step.number, None, begun.unwrap_or_default());
             }

@@ -5,9 +5,11 @@ use units::{Duration, Instant};
 
 use super::copies::Gathering;
 
-/// Pause before the first repetition of a request; it doubles, up to the longest one.
+/// Pause before the first repetition of a request; it doubles, up to the longest one. Whoever gives up has asked this
+/// many times at least, as requests and answers are lost on a bad hop.
 const PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MOST: Duration = Duration::from_secs(2);
+const REQUESTS_LEAST: u64 = 10;
 /// Time after which an attachment is given up, and the same if the former gateway is silent, as there may be others.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE_IN_SILENCE: Duration = Duration::from_secs(2);
@@ -183,9 +185,13 @@ impl Attachment {
     pub(crate) fn asks(&mut self, now: Instant) -> bool {
         let asks = self.due.is_some_and(|due| due <= now);
         if asks {
+            let most = self
+                .cause
+                .patience()
+                .map_or(PAUSE_MOST, |all| all / REQUESTS_LEAST);
             let pause = &mut self.repetitions.after_request;
             self.due = Some(now + *pause);
-            *pause = (*pause * 2).min(PAUSE_MOST);
+            *pause = (*pause * 2).min(most);
         }
         asks
     }

@@ -412,15 +412,15 @@ impl Copies {
         begun.is_some_and(|begun| begun.contains_key(flow))
     }
 
-    /// Returns what the mobile host had of the flows with which this gateway has begun.
-    pub(crate) fn begun(&self) -> Vec<Progress> {
-        let begun = self.begun.iter().flatten();
+    /// Returns what the mobile host had of the flows with which this gateway has begun, once it has.
+    pub(crate) fn begun(&self) -> Option<Vec<Progress>> {
+        let begun = self.begun.as_ref()?.iter();
         let progress = begun.map(|(flow, rest)| Progress {
             flow: *flow,
             next: rest.start.0,
             clock: rest.clock,
         });
-        progress.collect()
+        Some(progress.collect())
     }
 }
 

@@ -4,7 +4,7 @@ use hosts::Input;
 use tcp::{Config, Control};
 use units::{Bytes, Duration, Probability};
 
-use crate::site::attachments;
+use crate::site::{attachments, is_whole};
 use crate::support::MOBILE;
 use crate::support::ends::Ends;
 use crate::support::roaming::{HOME, Roaming, Setting};
@@ -120,5 +120,28 @@ fn a_full_queue_and_its_drops_make_a_move_no_longer() {
             site.run(SECOND, true);
         }
         assert!(site.is_connected());
+    }
+}
+
+/// The next gateway has copies from some number on, and the mobile host goes on with the former one as it does not hear
+/// that. When it leaves without them, the number is old.
+#[test]
+fn copies_that_were_given_up_come_no_second_time() {
+    for cut in (6..20).map(|number| Duration::from_millis(number * 10)) {
+        let mut site = Roaming::new(Setting {
+            wire: Duration::from_millis(20),
+            ..Setting::default()
+        });
+        site.run(SECOND * 3, false);
+        for to in [2, 3] {
+            site.move_to(to);
+            site.run(cut, false);
+            site.network.cut = vec![[MOBILE, to]];
+            site.run(Duration::from_millis(450), false);
+            site.network.cut = Vec::new();
+            site.run(SECOND * 2, false);
+            assert_eq!(site.serving_host(), Some(to));
+        }
+        is_whole(&mut site);
     }
 }

@@ -112,7 +112,11 @@ fn nothing_is_lost_repeated_or_reordered_by_many_moves() {
 
 #[test]
 fn nothing_is_lost_between_far_gateways_though_the_mobile_host_does_not_stay() {
-    for (seed, copies) in (0..30).flat_map(|seed| [(seed, false), (seed, true)]) {
+    // In the last two more than 32 segments were sent again; in the one before, four answers were lost.
+    for (seed, copies) in (0..30)
+        .chain([87, 40, 191])
+        .flat_map(|seed| [(seed, false), (seed, true)])
+    {
         let mut site = wanders(seed, SECOND * 2 / 5, |random| Setting {
             wire: Duration::from_millis(40 + random.below(100)),
             delay: Duration::from_millis(1 + random.below(5)),
