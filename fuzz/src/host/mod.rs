@@ -114,6 +114,7 @@ fn config(role: Role, setting: u8, behaviour: u8) -> Config {
             ..Caps::default()
         },
         resolver: ResolverTerms::Silent,
+        elsewhere: Vec::new(),
         tls_port: None,
         membership: Membership::default(),
         weight: 1,

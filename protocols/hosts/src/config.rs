@@ -114,6 +114,8 @@ pub struct Peer {
     pub preshared: Option<PresharedKey>,
     /// Its address, if that is known: a mobile host needs that of its gateway.
     pub endpoint: Option<HopAddress>,
+    /// Other addresses where it may be, for a gateway of the site: it is looked for there if it does not answer.
+    pub elsewhere: Vec<HopAddress>,
     /// Port at which it takes TLS where UDP does not get through, if it does: for a mobile host's gateway.
     pub tls_port: Option<u16>,
     /// Prefixes of its inner addresses: packets to them go to it, and it may send from no others. Each is an address
@@ -162,6 +164,7 @@ impl Peer {
     /// agreed on in the handshake, or shape what exists since then.
     pub(crate) fn continues(&self, former: &Self) -> bool {
         let as_before = Self {
+            elsewhere: former.elsewhere.clone(),
             prefixes: former.prefixes.clone(),
             resolver: former.resolver.clone(),
             weight: former.weight,

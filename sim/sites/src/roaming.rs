@@ -16,7 +16,7 @@ mod connections;
 use crate::build::{datagram, private_key};
 use crate::flows::{Connection, Flow};
 pub use crate::setting::{DOWN, HOME, NAMES, Setting, Tcp, UP, peer};
-use crate::setting::{address, host};
+use crate::setting::{address, host, spare};
 use crate::splitting::Sockets;
 use crate::traffic::{PAYLOAD, Traffic, port_of};
 use crate::{MOBILE, WALL};
@@ -49,6 +49,8 @@ pub struct Network {
     pub stopped: Option<(usize, Instant)>,
     /// The gateway at which the latest packet from the mobile host came out.
     pub left_at: usize,
+    /// Address of each host.
+    addresses: [HopAddress; NAMES.len()],
 }
 
 impl Network {
@@ -123,6 +125,7 @@ impl Roaming {
                 cut: Vec::new(),
                 stopped: None,
                 left_at: HOME,
+                addresses: std::array::from_fn(address),
             },
         };
         for host in 0..NAMES.len() {
@@ -173,6 +176,13 @@ impl Roaming {
         }
         self.restart(HOME, WALL + self.now.as_nanos(), None);
         self.input(HOME, Input::TakeOver(handover));
+    }
+
+    /// Has another machine take the place of a gateway's, with another address.
+    pub fn move_machine(&mut self, gateway: usize) {
+        self.input(gateway, Input::Leave);
+        self.network.addresses[gateway] = spare(gateway);
+        self.restart(gateway, WALL + self.now.as_nanos(), None);
     }
 
     /// Returns what gateways have told a host.
@@ -274,9 +284,12 @@ impl Roaming {
     }
 
     fn launch(&mut self, from: usize, to: HopAddress, buffer: PacketBuffer) {
-        let mut all = 0..NAMES.len();
-        let to = all.find(|host| address(*host) == to).expect("a host");
         let network = &mut self.network;
+        let mut all = 0..NAMES.len();
+        let Some(to) = all.find(|host| network.addresses[*host] == to) else {
+            // The machine of a gateway that has moved.
+            return;
+        };
         if from == MOBILE {
             network.sent[to] = self.now;
         }
@@ -365,7 +378,8 @@ impl Roaming {
             && first.key().0 <= now
         {
             let (from, to, buffer) = first.remove();
-            self.input(to, datagram(address(from), now, buffer));
+            let from = self.network.addresses[from];
+            self.input(to, datagram(from, now, buffer));
         }
         for host in 0..NAMES.len() {
             let due = self.due(host);

@@ -66,6 +66,8 @@ pub struct Setting {
     pub mobile: MobileTerms,
     /// True if the mobile host and its home share a secret, which no other gateway has.
     pub is_secret: bool,
+    /// True if gateways know another address of each other.
+    pub has_spares: bool,
 }
 
 impl Default for Setting {
@@ -86,6 +88,7 @@ impl Default for Setting {
                 ..MobileTerms::default()
             },
             is_secret: false,
+            has_spares: false,
         }
     }
 }
@@ -93,6 +96,11 @@ impl Default for Setting {
 /// Returns the address of a host on the hop and between gateways.
 pub(crate) fn address(host: usize) -> HopAddress {
     HopAddress::Udp(([10, 0, 0, host as u8], 5_000).into())
+}
+
+/// Returns the address of the machine that can take the place of a host's.
+pub(crate) fn spare(host: usize) -> HopAddress {
+    HopAddress::Udp(([10, 0, 1, host as u8], 5_000).into())
 }
 
 /// Returns the settings of a host as another one has them.
@@ -129,6 +137,12 @@ pub(crate) fn host(index: usize, setting: &Setting, first: Option<SitePart>) -> 
     let others = (0..NAMES.len()).filter(|other| *other != index);
     let others = others.filter(is_known);
     let mut peers: Vec<_> = others.map(|other| peer(index, other)).collect();
+    if setting.has_spares && index != MOBILE {
+        for peer in &mut peers {
+            let host = (HOME..NAMES.len()).find(|host| peer.endpoint == Some(address(*host)));
+            peer.elsewhere.extend(host.map(spare));
+        }
+    }
     let splits = setting.tcp == Tcp::Split && [HOME, MOBILE].contains(&index);
     if index == HOME {
         peers[0].tcp = TcpTerms::Choose(setting.tcp.on_the_hop());

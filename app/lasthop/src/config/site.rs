@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use hosts::GuestExits;
@@ -12,7 +13,7 @@ use toml::Spanned;
 use wire::address::HopAddress;
 
 use super::Source;
-use super::carrier::Carrier;
+use super::carrier::{Carrier, Endpoint, Endpoints};
 use super::gateway::{GatewayConfig, Invited, Mobile};
 use super::mobile::MobileConfig;
 use super::split::Tcp;
@@ -27,7 +28,8 @@ pub(crate) struct SiteGateway {
     /// Its name.
     pub(crate) name: Spanned<Name>,
     public_key: Spanned<Key>,
-    endpoint: Spanned<Remote>,
+    /// Its addresses; it is looked for at the others if it does not answer at the first one.
+    endpoint: Spanned<Endpoints>,
     /// Its address for mobile hosts, if that is another one.
     mobile_endpoint: Option<Spanned<Remote>>,
     pub(crate) preshared_key_file: Option<PathBuf>,
@@ -59,23 +61,41 @@ impl SiteGateway {
 
     /// Returns its address for datagrams.
     pub(crate) fn address(&self, source: &Source) -> Result<HopAddress, Failure> {
-        address_of(&self.endpoint, self.source(source)).map(HopAddress::Udp)
+        Ok(addresses_of(&self.endpoint, self.source(source))?[0])
+    }
+
+    /// Returns the other addresses where it may be.
+    pub(crate) fn other_addresses(&self, source: &Source) -> Result<Vec<HopAddress>, Failure> {
+        Ok(addresses_of(&self.endpoint, self.source(source))?.split_off(1))
     }
 
     /// Returns its address for mobile hosts, if that is another one.
     pub(crate) fn mobile_address(&self, source: &Source) -> Result<Option<SocketAddr>, Failure> {
         let endpoint = self.mobile_endpoint.as_ref();
-        let address = |endpoint| address_of(endpoint, self.source(source));
+        let source = self.source(source);
+        let address = |endpoint: &Spanned<Remote>| {
+            let address = endpoint.get_ref().text().parse();
+            address.map_err(|_| no_address(endpoint.span(), source))
+        };
         endpoint.map(address).transpose()
     }
 }
 
-fn address_of(endpoint: &Spanned<Remote>, source: &Source) -> Result<SocketAddr, Failure> {
-    endpoint.get_ref().text().parse().map_err(|_| {
-        let what =
-            "gateways of a site are known by their addresses; write one like '198.51.100.2:51830'";
-        source.wrong(Some(endpoint.span()), what)
-    })
+/// Returns the addresses of a gateway, of which there is at least one.
+fn addresses_of(
+    endpoint: &Spanned<Endpoints>,
+    source: &Source,
+) -> Result<Vec<HopAddress>, Failure> {
+    let Endpoints(all) = endpoint.get_ref();
+    let address = |endpoint: &Endpoint| endpoint.text()?.parse().ok().map(HopAddress::Udp);
+    let addresses: Option<_> = all.iter().map(address).collect();
+    addresses.ok_or_else(|| no_address(endpoint.span(), source))
+}
+
+fn no_address(at: Range<usize>, source: &Source) -> Failure {
+    let what =
+        "gateways of a site are known by their addresses; write one like '198.51.100.2:51830'";
+    source.wrong(Some(at), what)
 }
 
 /// A gateway of the site in a file of its own, in the folder of another one: it has joined, or is invited.
@@ -90,7 +110,7 @@ pub(crate) struct FiledGateway {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GatewayFile {
-    endpoint: Spanned<Remote>,
+    endpoint: Spanned<Endpoints>,
     /// Its address for mobile hosts, if that is another one.
     mobile_endpoint: Option<Spanned<Remote>>,
     /// Its key; until it has joined, it has none.
@@ -107,7 +127,7 @@ impl FiledGateway {
     /// Reads a file.
     pub(super) fn load(file: Source) -> Result<Self, Failure> {
         let content: GatewayFile = file.parse()?;
-        address_of(&content.endpoint, &file)?;
+        addresses_of(&content.endpoint, &file)?;
         if content.public_key.is_none() && content.invitation.is_none() {
             let what = "a gateway of the site needs a public key: `lasthop keygen --public FILE` prints it; or remove \
                         this file, and invite the gateway with `lasthop invite --gateway`";

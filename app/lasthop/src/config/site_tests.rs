@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use hosts::GuestExits;
 use session::PrivateKey;
+use wire::address::HopAddress;
 
 use super::entry::{Entry, Kind, Texts};
 use super::gateway::GatewayConfig;
@@ -19,6 +20,11 @@ fn key(of: u8) -> String {
 fn gateway(name: &str, of: u8, address: &str) -> String {
     let key = key(of);
     format!("[[gateways]]\nname = \"{name}\"\npublic_key = \"{key}\"\nendpoint = \"{address}\"\n")
+}
+
+/// Returns the section of a gateway with these addresses.
+fn gateways_at(addresses: &str) -> String {
+    gateway("west", 1, WEST).replace(&format!("\"{WEST}\""), addresses)
 }
 
 /// Returns the configuration of a gateway with these gateways, whose mobile host has these lines.
@@ -66,6 +72,13 @@ fn gateways_and_homes_that_do_not_fit_are_refused() {
             "of this name already",
         ),
         (configuration(&gateway("west", 9, WEST), ""), "has this key"),
+        (
+            configuration(
+                &gateways_at("[\"198.51.100.2:51830\", \"west.example.org:51830\"]"),
+                "",
+            ),
+            "known by their addresses",
+        ),
         (
             configuration(&gateway("west", 1, "west.example.org:51830"), ""),
             "known by their addresses",
@@ -233,6 +246,18 @@ fn gateways_in_a_folder_that_do_not_fit_are_refused_with_their_file() {
         error.to_string().contains("a name of its own in the site"),
         "{error}"
     );
+}
+
+#[test]
+fn a_gateway_may_have_several_addresses() {
+    let [first, other] = [WEST, "198.51.100.9:51830"];
+    let west = gateways_at(&format!("[\"{first}\", \"{other}\"]"));
+    let source = source(&configuration(&west, ""));
+    let gateway = GatewayConfig::load(&source).unwrap();
+    let west = &gateway.gateways[0];
+    let address = |text: &str| HopAddress::Udp(text.parse().unwrap());
+    assert_eq!(west.address(&source).unwrap(), address(first));
+    assert_eq!(west.other_addresses(&source).unwrap(), [address(other)]);
 }
 
 #[test]

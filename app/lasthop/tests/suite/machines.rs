@@ -17,28 +17,28 @@ use crate::support::{self, FIXED_HOST, LONG, PROGRAM, able, connect, wait_until}
 /// The gateway on either machine, by its configuration.
 const MACHINES: [&str; 2] = [GATEWAYS[0], "spare"];
 
-/// Returns the hosts, whose second gateway's machine can take the place of the first one, if the mobile host's TCP
-/// crosses the hop in this way.
-fn hosts(way: &str) -> Hosts {
-    with_spare(on_lan(way))
-}
-
-/// Returns a site whose second gateway's machine can take the place of the first one.
-fn with_spare(hosts: Hosts) -> Hosts {
+/// Returns a site in which the machine of another gateway, with this number, can take the place of the first one.
+fn with_spare(hosts: Hosts, machine: usize) -> Hosts {
     let folder = hosts.folder.path();
     let east = fs::read_to_string(folder.join("east.toml")).unwrap();
     let spare = east.replace("state_dir = \"east\"", "state_dir = \"spare\"");
     assert_ne!(spare, east);
     fs::write(folder.join("spare.toml"), spare).unwrap();
     let place = "endpoint = \"10.1.0.1:51830\"";
-    let places = "endpoint = [\"10.1.0.1:51830\", \"10.1.1.1:51830\"]";
-    hosts.replace(MOBILE, place, places);
+    let other = format!("\"10.1.{machine}.1:51830\"");
+    let places = format!("endpoint = [\"10.1.0.1:51830\", {other}]");
+    hosts.replace(MOBILE, place, &places);
     hosts
 }
 
-/// Starts the gateway on a machine, in place of the one on the other machine.
-fn take_over(hosts: &Hosts, former: &Process, to: usize) -> Process {
-    let config = hosts.folder.path().join(MACHINES[1 - to]);
+/// Returns the name of the gateway's files on a machine.
+fn files(machine: usize) -> &'static str {
+    MACHINES[machine.min(1)]
+}
+
+/// Starts the gateway on a machine, in place of the one on another machine.
+fn take_over(hosts: &Hosts, former: &Process, [from, to]: [usize; 2]) -> Process {
+    let config = hosts.folder.path().join(files(from));
     let command = format!(
         "nsenter --net=/proc/{}/ns/net {PROGRAM} gateway hand-over --config {}.toml",
         former.id(),
@@ -49,7 +49,7 @@ fn take_over(hosts: &Hosts, former: &Process, to: usize) -> Process {
 
 fn start(hosts: &Hosts, on: usize, options: &[&str]) -> Process {
     let site = &hosts.site;
-    let role = ["gateway", MACHINES[on]];
+    let role = ["gateway", files(on)];
     site.start_on(&site.gateways[on], role, options).unwrap()
 }
 
@@ -63,7 +63,7 @@ fn start_both(hosts: &Hosts) -> (Process, Process) {
 
 /// Returns true if the gateway on a machine answers.
 fn answers(hosts: &Hosts, on: usize) -> bool {
-    let folder = hosts.folder.path().join(MACHINES[on]);
+    let folder = hosts.folder.path().join(files(on));
     daemons::status(Path::new(PROGRAM), GATEWAYS[0], &folder).is_some()
 }
 
@@ -84,7 +84,7 @@ fn connections_go_on_with_another_machine() {
         "tcp = \"split\"\nsplit_transport = \"mtcp-wide\"",
         "tcp = \"arq\"",
     ] {
-        let hosts = hosts(way);
+        let hosts = with_spare(on_lan(way), 1);
         let site = &hosts.site;
         let (mut gateway, _mobile) = start_both(&hosts);
         let standing = Standing::open(&site.mobile, &site.fixed);
@@ -95,16 +95,57 @@ fn connections_go_on_with_another_machine() {
             |download| {
                 for to in [1, 0] {
                     download.take_pause();
-                    let next = take_over(&hosts, &gateway, to);
-                    let mut former = std::mem::replace(&mut gateway, next);
-                    assert!(former.wait().unwrap().success(), "{}", logs(&hosts));
-                    let answers = || answers(&hosts, to);
-                    wait_until("it runs there", || logs(&hosts), answers);
+                    replace(&hosts, &mut gateway, [1 - to, to]);
                     download.goes_on();
                     println!("{way:?}: a pause of {:?}", download.take_pause());
                 }
             },
         );
+        standing.go_on();
+    }
+}
+
+/// Has another machine take the place of the gateway's, and waits until it has.
+fn replace(hosts: &Hosts, gateway: &mut Process, [from, to]: [usize; 2]) {
+    let next = take_over(hosts, gateway, [from, to]);
+    let mut former = std::mem::replace(gateway, next);
+    assert!(former.wait().unwrap().success(), "{}", logs(hosts));
+    let answers = || answers(hosts, to);
+    wait_until("it runs there", || logs(hosts), answers);
+}
+
+/// The mobile host is at another gateway of the site, which relays to the home. That learns from the home where its
+/// machine is.
+#[test]
+fn connections_by_another_gateway_go_on_with_another_machine_of_the_home() {
+    if !able() {
+        return;
+    }
+    for way in ["tcp = \"split\"", "tcp = \"arq\""] {
+        let hosts = with_spare(on_lan(way), 2);
+        let place = "endpoint = \"172.30.0.1:51830\"";
+        let places = "endpoint = [\"172.30.0.1:51830\", \"172.30.0.3:51830\"]";
+        hosts.replace(GATEWAYS[1], place, places);
+        let site = &hosts.site;
+        let _other = site.start(GATEWAYS[1]).unwrap();
+        let (mut gateway, _mobile) = start_both(&hosts);
+        let standing = Standing::open(&site.mobile, &site.fixed);
+        let ends = [&site.mobile, &site.fixed];
+        let act = |download: &Download<'_>| {
+            let relays = || {
+                let _ = site.run(MOBILE, &["move", GATEWAYS[1]]);
+                site.serving() == GATEWAYS[1]
+            };
+            wait_until("another gateway relays", || logs(&hosts), relays);
+            download.goes_on();
+            for (from, to) in [(0, 2), (2, 0)] {
+                download.take_pause();
+                replace(&hosts, &mut gateway, [from, to]);
+                download.goes_on();
+                println!("{way:?}: a pause of {:?}", download.take_pause());
+            }
+        };
+        Download::between(ends, || logs(&hosts), act);
         standing.go_on();
     }
 }
@@ -117,12 +158,12 @@ fn split_connections_with_the_address_of_a_machine_end_with_it() {
     }
     let hosts = Hosts::create("tcp = \"split\"");
     hosts.replace(GATEWAYS[0], "nat = false", "nat = true");
-    let hosts = with_spare(hosts);
+    let hosts = with_spare(hosts, 1);
     hosts.site.connect_outside(1).unwrap();
     let site = &hosts.site;
     let (gateway, _mobile) = start_both(&hosts);
     let (mut asks, mut answers) = connect(&site.mobile, &site.fixed, FIXED_HOST).unwrap();
-    let _next = take_over(&hosts, &gateway, 1);
+    let _next = take_over(&hosts, &gateway, [0, 1]);
     asks.set_read_timeout(Some(LONG)).unwrap();
     let end = asks.read(&mut [0]).unwrap_err();
     assert_eq!(end.kind(), ErrorKind::ConnectionReset, "{}", logs(&hosts));

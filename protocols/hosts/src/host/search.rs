@@ -1,4 +1,4 @@
-//! The search of a mobile host for its gateway.
+//! The search of a mobile host for its gateway, and of a gateway for another one that has moved to another machine.
 
 use crate::places::PlaceState;
 use crate::{Output, Role};
@@ -8,21 +8,35 @@ use wire::address::HopAddress;
 use super::Host;
 
 impl Host {
-    /// Records a datagram to a peer. Only a mobile host searches for a peer, its gateway.
+    /// Records a datagram to a peer, and looks for that elsewhere if it does not answer.
     pub(crate) fn seek(&mut self, now: Instant, index: usize) {
         let peer = &mut self.peers[index];
-        let may_seek = self.role == Role::Mobile
+        let is_found = self.role == Role::Mobile
             && matches!(peer.endpoint, Some(HopAddress::Udp(_) | HopAddress::Tls(_)));
+        let may_seek = is_found || !peer.settings.elsewhere.is_empty();
         let is_hopeful =
             peer.presence.is_linked() && !peer.reach.is_shut() && !peer.is_refused(now);
         if may_seek && peer.search.sent(now, is_hopeful) {
-            self.outputs.push_back(Output::Seek { peer: index });
+            if is_found {
+                self.outputs.push_back(Output::Seek { peer: index });
+            }
+            self.look_elsewhere(now, index);
         }
         if self.role == Role::Mobile {
             self.log_trouble(now, index);
             self.watched(index, |watch| watch.sent(now));
         }
         self.way_was_used(now, index);
+    }
+
+    /// Looks for a peer at its other addresses, if it has some; at the first one, too, if it was found at another one.
+    fn look_elsewhere(&mut self, now: Instant, index: usize) {
+        let settings = &self.peers[index].settings;
+        let first = settings.endpoint.filter(|_| !settings.elsewhere.is_empty());
+        let all = first.iter().chain(&settings.elsewhere);
+        for at in all.copied().collect::<Vec<_>>() {
+            self.found(now, index, at);
+        }
     }
 
     /// Records why an address of a peer cannot be used, if it is one; only a mobile host chooses among several.
@@ -54,11 +68,11 @@ impl Host {
             return;
         };
         let is_news = peer.endpoint != Some(at) && !at.is_group();
-        if !is_news || self.role != Role::Mobile || !peer.search.add(now, at) {
+        if !is_news || !peer.search.add(now, at) {
             return;
         }
         let id = peer.id;
-        // A mobile host initiates the handshakes with its peers.
+        // A responder is refused: the other end initiates the handshakes.
         let _ = self.endpoint.retry_now(now, id);
         self.follow_sessions(now, None);
     }

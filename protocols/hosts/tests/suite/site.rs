@@ -36,6 +36,30 @@ pub(crate) fn attachments(site: &Roaming) -> usize {
     site.events.iter().filter(attached).count()
 }
 
+/// Whoever of two gateways begins handshakes, they find each other again when the machine of one has another address.
+#[test]
+fn a_gateway_that_has_moved_to_another_machine_is_found() {
+    for moved in [HOME, 2, 3] {
+        let mut site = Roaming::new(Setting {
+            has_spares: true,
+            ..Setting::default()
+        });
+        site.run(SECOND * 3, false);
+        site.move_machine(moved);
+        site.run(SECOND * 3, false);
+        for to in [2, 3, 2] {
+            if to == moved {
+                // This mobile host does not know where it is.
+                continue;
+            }
+            site.move_to(to);
+            site.run(SECOND * 2, false);
+            assert_eq!(site.serving_host(), Some(to), "{moved}: {:?}", site.events);
+            goes_on(&mut site, &format!("{moved}, {to}"));
+        }
+    }
+}
+
 #[test]
 fn without_a_move_the_home_serves() {
     let mut site = Roaming::new(Setting::default());
