@@ -115,7 +115,7 @@ pub struct Peer {
     /// Its address, if that is known: a mobile host needs that of its gateway.
     pub endpoint: Option<HopAddress>,
     /// Other addresses where it may be, for a gateway of the site: it is looked for there if it does not answer.
-    pub elsewhere: Vec<HopAddress>,
+    pub elsewhere: Box<[HopAddress]>,
     /// Port at which it takes TLS where UDP does not get through, if it does: for a mobile host's gateway.
     pub tls_port: Option<u16>,
     /// Prefixes of its inner addresses: packets to them go to it, and it may send from no others. Each is an address

@@ -12,7 +12,7 @@ use crate::ways::Ways;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The same where there is less hope at that address: this host has no keys, its datagrams cannot leave, or the port is
 /// refused. A gateway that restarts is back in that time.
-const PATIENCE_WITHOUT_HOPE: Duration = Duration::from_millis(900);
+const PATIENCE_WITH_DOUBT: Duration = Duration::from_millis(900);
 /// Time without datagrams that ends an attempt; handshakes come more often.
 const TOGETHER: Duration = Duration::from_secs(10);
 /// Least time until the next search; it doubles each time, up to the second value. The peer may get its new address at
@@ -22,6 +22,17 @@ const FIRST_PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(40);
 /// Most other addresses that are tried beside the known one.
 pub(crate) const PLACES: usize = 8;
+
+/// What speaks against the address of a peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// Silence alone.
+    Silence,
+    /// There are no keys, datagrams cannot leave, or the port is refused.
+    Trouble,
+    /// The peer has said goodbye: another process takes its place, perhaps on another machine.
+    Goodbye,
+}
 
 /// State of the search for a peer.
 #[derive(Debug, Default)]
@@ -52,13 +63,12 @@ impl Search {
         }
     }
 
-    /// Records a datagram to the peer; returns true if a search is due now. `is_hopeful` is true if nothing but silence
-    /// speaks against its address.
-    pub(crate) fn sent(&mut self, now: Instant, is_hopeful: bool) -> bool {
-        let patience = if is_hopeful {
-            PATIENCE
-        } else {
-            PATIENCE_WITHOUT_HOPE
+    /// Records a datagram to the peer; returns true if a search is due now.
+    pub(crate) fn sent(&mut self, now: Instant, doubt: Doubt) -> bool {
+        let patience = match doubt {
+            Doubt::Silence => PATIENCE,
+            Doubt::Trouble => PATIENCE_WITH_DOUBT,
+            Doubt::Goodbye => Duration::ZERO,
         };
         let first = match self.unanswered {
             Some((first, last)) if now.since(last) <= TOGETHER => first,
@@ -164,7 +174,7 @@ mod tests {
     /// Returns the time until a peer is searched for whose address is refused.
     fn wait(search: &mut Search, from: Instant) -> Duration {
         let mut now = from;
-        while !search.sent(now, false) {
+        while !search.sent(now, Doubt::Trouble) {
             now += Duration::from_millis(100);
         }
         now.since(from)
@@ -175,14 +185,14 @@ mod tests {
         let [here, there] = ["203.0.113.1:1", "203.0.113.2:1"].map(|at| at.parse().unwrap());
         let mut search = Search::new(Some(here), None);
         let begin = Instant::ZERO + Duration::from_secs(1);
-        assert_eq!(wait(&mut search, begin), PATIENCE_WITHOUT_HOPE);
+        assert_eq!(wait(&mut search, begin), PATIENCE_WITH_DOUBT);
         assert!(search.add(begin, there));
         search.found(there);
         let later = begin + Duration::from_secs(2);
-        assert_eq!(wait(&mut search, later), PATIENCE_WITHOUT_HOPE);
+        assert_eq!(wait(&mut search, later), PATIENCE_WITH_DOUBT);
         // The peer is back where it was: whoever answers seldom is not searched for each time.
         search.found(there);
         let end = begin + Duration::from_secs(4);
-        assert!(wait(&mut search, end) > PATIENCE_WITHOUT_HOPE);
+        assert!(wait(&mut search, end) > PATIENCE_WITH_DOUBT);
     }
 }

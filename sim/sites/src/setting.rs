@@ -140,7 +140,7 @@ pub(crate) fn host(index: usize, setting: &Setting, first: Option<SitePart>) -> 
     if setting.has_spares && index != MOBILE {
         for peer in &mut peers {
             let host = (HOME..NAMES.len()).find(|host| peer.endpoint == Some(address(*host)));
-            peer.elsewhere.extend(host.map(spare));
+            peer.elsewhere = host.map(spare).into_iter().collect();
         }
     }
     let splits = setting.tcp == Tcp::Split && [HOME, MOBILE].contains(&index);

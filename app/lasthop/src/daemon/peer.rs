@@ -32,7 +32,7 @@ pub(super) fn peer(
         split: hosts::SplitTerms::Never,
         caps: Caps::default(),
         resolver: ResolverTerms::Silent,
-        elsewhere: Vec::new(),
+        elsewhere: Box::default(),
         tls_port: None,
         membership: Membership::default(),
         weight: 1,
@@ -44,7 +44,7 @@ pub(super) fn site_gateway(gateway: &SiteGateway, source: &Source) -> Result<hos
     let secret = gateway.preshared_key_file.as_deref();
     Ok(hosts::Peer {
         endpoint: Some(gateway.address(source)?),
-        elsewhere: gateway.other_addresses(source)?,
+        elsewhere: gateway.other_addresses(source)?.into(),
         tcp: TcpTerms::Choose(TcpMethod::Arq),
         membership: Membership {
             site: SitePart::Gateway,

@@ -375,7 +375,7 @@ impl Host {
             public: PublicKey::from_bytes(*key),
             preshared: None,
             endpoint: None,
-            elsewhere: Vec::new(),
+            elsewhere: Box::default(),
             tls_port: None,
             prefixes: Vec::new(),
             tcp: TcpTerms::Choose(TcpMethod::Arq),

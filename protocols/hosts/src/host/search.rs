@@ -1,6 +1,7 @@
 //! The search of a mobile host for its gateway, and of a gateway for another one that has moved to another machine.
 
 use crate::places::PlaceState;
+use crate::search::Doubt;
 use crate::{Output, Role};
 use units::Instant;
 use wire::address::HopAddress;
@@ -14,9 +15,15 @@ impl Host {
         let is_found = self.role == Role::Mobile
             && matches!(peer.endpoint, Some(HopAddress::Udp(_) | HopAddress::Tls(_)));
         let may_seek = is_found || !peer.settings.elsewhere.is_empty();
-        let is_hopeful =
-            peer.presence.is_linked() && !peer.reach.is_shut() && !peer.is_refused(now);
-        if may_seek && peer.search.sent(now, is_hopeful) {
+        let presence = &peer.presence;
+        let doubt = if presence.has_left() {
+            Doubt::Goodbye
+        } else if !presence.is_linked() || peer.reach.is_shut() || peer.is_refused(now) {
+            Doubt::Trouble
+        } else {
+            Doubt::Silence
+        };
+        if may_seek && peer.search.sent(now, doubt) {
             if is_found {
                 self.outputs.push_back(Output::Seek { peer: index });
             }
@@ -33,7 +40,7 @@ impl Host {
     fn look_elsewhere(&mut self, now: Instant, index: usize) {
         let settings = &self.peers[index].settings;
         let first = settings.endpoint.filter(|_| !settings.elsewhere.is_empty());
-        let all = first.iter().chain(&settings.elsewhere);
+        let all = first.iter().chain(settings.elsewhere.iter());
         for at in all.copied().collect::<Vec<_>>() {
             self.found(now, index, at);
         }
