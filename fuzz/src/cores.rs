@@ -235,7 +235,6 @@ pub fn host_datagrams(bytes: &[u8]) {
         split: hosts::SplitTerms::Never,
         caps: hosts::Caps::default(),
         resolver: ResolverTerms::Silent,
-        elsewhere: Box::default(),
         tls_port: None,
         membership: Membership::default(),
         weight: 1,

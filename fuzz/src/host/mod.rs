@@ -114,7 +114,6 @@ fn config(role: Role, setting: u8, behaviour: u8) -> Config {
             ..Caps::default()
         },
         resolver: ResolverTerms::Silent,
-        elsewhere: Box::default(),
         tls_port: None,
         membership: Membership::default(),
         weight: 1,

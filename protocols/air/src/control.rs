@@ -228,8 +228,8 @@ impl Control {
         self.counts.idle = self.counts.sent;
     }
 
-    /// Begins to measure another path. Its delay is unknown, and so is who fills its queue; the rate of the former one is
-    /// the first guess.
+    /// Begins to measure another path. Its delay is unknown, and so is who fills its queue; the rate of the former one
+    /// is the first guess.
     pub(crate) fn begin_path(&mut self) {
         self.delays = Delays::default();
         self.heard = None;

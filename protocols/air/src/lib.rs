@@ -130,8 +130,8 @@ impl Air {
         }
     }
 
-    /// Records a change of the path. Bytes in flight on the former one no longer count. What is known of that one is the
-    /// best guess until a frame arrives that left now or later; those that left before tell nothing of the new one.
+    /// Records a change of the path. Bytes in flight on the former one no longer count. What is known of that one is
+    /// the best guess until a frame arrives that left now or later; those that left before tell nothing of the new one.
     pub fn path_changed(&mut self, now: Instant) {
         self.changed_at = Some(now);
         if let SendingRule::Window(window) = &mut self.law {

@@ -64,7 +64,6 @@ fn peer(index: usize) -> Peer {
         split: SplitTerms::Never,
         caps: Caps::default(),
         resolver: ResolverTerms::Silent,
-        elsewhere: Box::default(),
         tls_port: None,
         membership: Membership::default(),
         weight: 1,

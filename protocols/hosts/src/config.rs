@@ -114,8 +114,6 @@ pub struct Peer {
     pub preshared: Option<PresharedKey>,
     /// Its address, if that is known: a mobile host needs that of its gateway.
     pub endpoint: Option<HopAddress>,
-    /// Other addresses where it may be, for a gateway of the site: it is looked for there if it does not answer.
-    pub elsewhere: Box<[HopAddress]>,
     /// Port at which it takes TLS where UDP does not get through, if it does: for a mobile host's gateway.
     pub tls_port: Option<u16>,
     /// Prefixes of its inner addresses: packets to them go to it, and it may send from no others. Each is an address
@@ -136,7 +134,7 @@ pub struct Peer {
 }
 
 /// What a peer is to a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Membership {
     /// True if it may replace its key by another one ([`Output::Claim`](crate::Output::Claim)).
     pub may_claim: bool,
@@ -144,6 +142,8 @@ pub struct Membership {
     pub site: SitePart,
     /// Address at which mobile hosts reach it, a gateway of the site, if that is not its endpoint.
     pub for_mobiles: Option<SocketAddr>,
+    /// Other addresses of a gateway of the site, where it is looked for if it does not answer.
+    pub elsewhere: Box<[HopAddress]>,
 }
 
 impl Peer {
@@ -164,7 +164,10 @@ impl Peer {
     /// agreed on in the handshake, or shape what exists since then.
     pub(crate) fn continues(&self, former: &Self) -> bool {
         let as_before = Self {
-            elsewhere: former.elsewhere.clone(),
+            membership: Membership {
+                elsewhere: former.membership.elsewhere.clone(),
+                ..self.membership.clone()
+            },
             prefixes: former.prefixes.clone(),
             resolver: former.resolver.clone(),
             weight: former.weight,

@@ -37,7 +37,6 @@ pub fn peer(name: &str, networks: &[(&str, u8)]) -> Peer {
         split: SplitTerms::Never,
         caps: Caps::default(),
         resolver: ResolverTerms::Silent,
-        elsewhere: Box::default(),
         tls_port: None,
         membership: Membership::default(),
         weight: 1,

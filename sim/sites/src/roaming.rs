@@ -24,6 +24,15 @@ use crate::{MOBILE, WALL};
 /// The delay and the losses that a part of a way adds, if it adds none.
 const NOTHING: (Duration, Probability) = (Duration::ZERO, Probability::NEVER);
 
+/// What crosses between the mobile host and a gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HopUse {
+    /// Time when the mobile host sent the last datagram there.
+    pub sent: Instant,
+    /// Bytes of datagrams in both directions.
+    pub bytes: u64,
+}
+
 /// The ways between the hosts.
 pub struct Network {
     /// The setting of the site.
@@ -35,10 +44,8 @@ pub struct Network {
     flying: BTreeMap<(Instant, u64), (usize, usize, PacketBuffer)>,
     /// Number of datagrams that were sent.
     pub number: u64,
-    /// Time when the mobile host sent the last datagram to each gateway.
-    pub sent: [Instant; NAMES.len()],
-    /// Bytes of datagrams between the mobile host and each gateway.
-    pub bytes: [u64; NAMES.len()],
+    /// What crosses between the mobile host and each gateway.
+    pub hops: [HopUse; NAMES.len()],
     /// Delay and probability of a loss that the hop to each gateway adds.
     pub more: [(Duration, Probability); NAMES.len()],
     /// The same that the wire of each gateway adds, on the way to it and from it.
@@ -118,8 +125,7 @@ impl Roaming {
                 free_at: BTreeMap::new(),
                 flying: BTreeMap::new(),
                 number: 0,
-                sent: [Instant::ZERO; NAMES.len()],
-                bytes: [0; NAMES.len()],
+                hops: [HopUse::default(); NAMES.len()],
                 more: [NOTHING; NAMES.len()],
                 wires: [NOTHING; NAMES.len()],
                 cut: Vec::new(),
@@ -176,6 +182,21 @@ impl Roaming {
         }
         self.restart(HOME, WALL + self.now.as_nanos(), None);
         self.input(HOME, Input::TakeOver(handover));
+    }
+
+    /// Tells each gateway another address of the others.
+    pub fn tell_spares(&mut self) {
+        for (gateway, other) in [(1, 2), (1, 3), (2, 1), (2, 3), (3, 1), (3, 2)] {
+            let mut peer = peer(gateway, other);
+            peer.membership.elsewhere = [spare(other)].into();
+            self.input(
+                gateway,
+                Input::Admit {
+                    peer: Box::new(peer),
+                    scope: None,
+                },
+            );
+        }
     }
 
     /// Has another machine take the place of a gateway's, with another address.
@@ -291,12 +312,12 @@ impl Roaming {
             return;
         };
         if from == MOBILE {
-            network.sent[to] = self.now;
+            network.hops[to].sent = self.now;
         }
         let setting = network.setting;
         let is_hop = from == MOBILE || to == MOBILE;
         if is_hop {
-            network.bytes[from.max(to)] += buffer.len() as u64 + 28;
+            network.hops[from.max(to)].bytes += buffer.len() as u64 + 28;
         }
         let (rate, delay, loss) = if is_hop {
             (setting.rate, setting.delay, setting.loss)

@@ -66,8 +66,6 @@ pub struct Setting {
     pub mobile: MobileTerms,
     /// True if the mobile host and its home share a secret, which no other gateway has.
     pub is_secret: bool,
-    /// True if gateways know another address of each other.
-    pub has_spares: bool,
 }
 
 impl Default for Setting {
@@ -88,7 +86,6 @@ impl Default for Setting {
                 ..MobileTerms::default()
             },
             is_secret: false,
-            has_spares: false,
         }
     }
 }
@@ -137,12 +134,6 @@ pub(crate) fn host(index: usize, setting: &Setting, first: Option<SitePart>) -> 
     let others = (0..NAMES.len()).filter(|other| *other != index);
     let others = others.filter(is_known);
     let mut peers: Vec<_> = others.map(|other| peer(index, other)).collect();
-    if setting.has_spares && index != MOBILE {
-        for peer in &mut peers {
-            let host = (HOME..NAMES.len()).find(|host| peer.endpoint == Some(address(*host)));
-            peer.elsewhere = host.map(spare).into_iter().collect();
-        }
-    }
     let splits = setting.tcp == Tcp::Split && [HOME, MOBILE].contains(&index);
     if index == HOME {
         peers[0].tcp = TcpTerms::Choose(setting.tcp.on_the_hop());

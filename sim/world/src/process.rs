@@ -254,7 +254,6 @@ fn peer(identity: Identity, setting: &Setting, endpoint: Option<HopAddress>) -> 
         split: setting.split_terms(!is_gateway),
         caps: Caps::default(),
         resolver: ResolverTerms::Silent,
-        elsewhere: Box::default(),
         tls_port: None,
         membership: Membership::default(),
         weight: 1,

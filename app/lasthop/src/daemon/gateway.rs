@@ -188,7 +188,7 @@ pub(crate) fn members(
                 site: config
                     .home_of(mobile)
                     .map_or(SitePart::Alone, SitePart::Guest),
-                for_mobiles: None,
+                ..Membership::default()
             },
             ..peer
         };

@@ -32,7 +32,6 @@ pub(super) fn peer(
         split: hosts::SplitTerms::Never,
         caps: Caps::default(),
         resolver: ResolverTerms::Silent,
-        elsewhere: Box::default(),
         tls_port: None,
         membership: Membership::default(),
         weight: 1,
@@ -44,11 +43,11 @@ pub(super) fn site_gateway(gateway: &SiteGateway, source: &Source) -> Result<hos
     let secret = gateway.preshared_key_file.as_deref();
     Ok(hosts::Peer {
         endpoint: Some(gateway.address(source)?),
-        elsewhere: gateway.other_addresses(source)?.into(),
         tcp: TcpTerms::Choose(TcpMethod::Arq),
         membership: Membership {
             site: SitePart::Gateway,
             for_mobiles: gateway.mobile_address(source)?,
+            elsewhere: gateway.other_addresses(source)?.into(),
             ..Membership::default()
         },
         ..peer(gateway.name(), gateway.key(), secret, source)?

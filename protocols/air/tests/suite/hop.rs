@@ -37,11 +37,10 @@ pub(crate) struct Hop {
     /// What the other end says of its clock instead of the time.
     pub(crate) clock: Clock,
     pub(crate) sent: Bytes,
-    /// Time that each frame waits for those of others.
-    pub(crate) others: Duration,
     /// The longest wait in the hop's queue.
     pub(crate) worst: Duration,
-    delay: Duration,
+    /// Delay of the way there, and of the way back.
+    pub(crate) delay: [Duration; 2],
     free_at: Instant,
     chance: RandomStream,
     /// When each report reaches this end, and what it says.
@@ -130,9 +129,8 @@ impl Hop {
             drift: 0,
             clock: Clock::Right,
             sent: Bytes::ZERO,
-            others: Duration::ZERO,
             worst: Duration::ZERO,
-            delay,
+            delay: [delay; 2],
             free_at: Instant::ZERO,
             chance: RandomStream::named(seed, "hop"),
             reports: VecDeque::new(),
@@ -161,7 +159,7 @@ impl Hop {
                 }
             }
             if let Some((_, sample)) = self.tail.take_if(|(at, _)| *at <= self.now) {
-                self.last_report = self.now - self.delay;
+                self.last_report = self.now - self.delay[1];
                 self.heard = Bytes::new(sample.sent_total);
                 self.air.learn(self.now, &sample);
             }
@@ -220,7 +218,8 @@ impl Hop {
         }
         // What reads the clock at the other end is late by up to 0.2 ms.
         let noise = Duration::from_nanos(self.chance.below(200_000));
-        let arrives = self.free_at + self.others + self.delay + noise;
+        let [there, back] = self.delay;
+        let arrives = self.free_at + there + noise;
         let micros = arrives.since_origin().as_micros() as i64;
         // The other clock began elsewhere and wraps within the run.
         let theirs = micros + micros * self.drift / 1_000_000 + 4_294_000_000;
@@ -234,17 +233,17 @@ impl Hop {
             sent_at: self.now,
             sent_total: self.sent.get(),
             arrival: theirs as u32,
-            round_trip: arrives.since(self.now) + self.delay,
+            round_trip: arrives.since(self.now) + back,
             marked: 0,
             lost_total: self.lost.get(),
         };
         // What arrives soon after a report is told by the next.
         if arrives.since(self.last_report) < REPORTS {
-            self.tail = Some((self.last_report + REPORTS + self.delay, sample));
+            self.tail = Some((self.last_report + REPORTS + back, sample));
         } else {
             self.tail = None;
             self.last_report = arrives;
-            let at = arrives + self.delay;
+            let at = arrives + back;
             let place = self.reports.partition_point(|(other, _)| *other <= at);
             self.reports.insert(place, (at, sample));
         }

@@ -375,7 +375,6 @@ impl Host {
             public: PublicKey::from_bytes(*key),
             preshared: None,
             endpoint: None,
-            elsewhere: Box::default(),
             tls_port: None,
             prefixes: Vec::new(),
             tcp: TcpTerms::Choose(TcpMethod::Arq),

@@ -14,7 +14,7 @@ impl Host {
         let peer = &mut self.peers[index];
         let is_found = self.role == Role::Mobile
             && matches!(peer.endpoint, Some(HopAddress::Udp(_) | HopAddress::Tls(_)));
-        let may_seek = is_found || !peer.settings.elsewhere.is_empty();
+        let may_seek = is_found || !peer.settings.membership.elsewhere.is_empty();
         let presence = &peer.presence;
         let doubt = if presence.has_left() {
             Doubt::Goodbye
@@ -39,8 +39,9 @@ impl Host {
     /// Looks for a peer at its other addresses, if it has some; at the first one, too, if it was found at another one.
     fn look_elsewhere(&mut self, now: Instant, index: usize) {
         let settings = &self.peers[index].settings;
-        let first = settings.endpoint.filter(|_| !settings.elsewhere.is_empty());
-        let all = first.iter().chain(settings.elsewhere.iter());
+        let elsewhere = &settings.membership.elsewhere;
+        let first = settings.endpoint.filter(|_| !elsewhere.is_empty());
+        let all = first.iter().chain(elsewhere);
         for at in all.copied().collect::<Vec<_>>() {
             self.found(now, index, at);
         }

@@ -87,9 +87,9 @@ fn where_no_other_gateway_answers_it_stays() {
     site.run(SECOND * 12, false);
     assert_eq!(site.serving(), before);
     // It does not ask for ever.
-    let sent = site.network.sent;
+    let hops = site.network.hops;
     site.run(SECOND * 30, false);
-    assert_eq!(site.network.sent[HOME + 1..], sent[HOME + 1..]);
+    assert_eq!(site.network.hops[HOME + 1..], hops[HOME + 1..]);
     is_whole(&mut site);
     let has_failed = |(_, _, kind): &(_, _, EventKind)| *kind == EventKind::NotAttached;
     assert!(site.events.iter().any(has_failed), "{:?}", site.events);

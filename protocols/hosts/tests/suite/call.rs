@@ -81,8 +81,8 @@ fn nobody_waits_for_segments_that_were_sent_twice() {
     }
 }
 
-/// Where TCP is repaired from its home, another gateway relays, and the home paces both paths: what is on its way by the
-/// former one, with its queue, says nothing of the next one.
+/// Where TCP is repaired from its home, another gateway relays, and the home paces both paths: what is on its way by
+/// the former one, with its queue, says nothing of the next one.
 #[test]
 fn a_move_to_another_path_delays_no_call_and_hardly_a_download() {
     for seed in 0..2 {

@@ -301,13 +301,13 @@ fn a_choice_ends_with_its_gateway() {
 fn an_idle_mobile_host_measures_nothing_and_a_busy_one_little() {
     let mut site = site(Setting::default(), [(0, 0); 3]);
     site.run(SECOND * 2, true);
-    let before = site.network.sent;
+    let before = site.network.hops;
     site.run(MINUTE * 10, true);
-    assert_eq!(site.network.sent[2..], before[2..], "it is idle");
+    assert_eq!(site.network.hops[2..], before[2..], "it is idle");
     call(&mut site);
-    site.network.bytes = [0; NAMES.len()];
+    site.network.hops = Default::default();
     site.run(MINUTE * 60, false);
-    let others = site.network.bytes[2] + site.network.bytes[3];
+    let others = site.network.hops[2].bytes + site.network.hops[3].bytes;
     let rate = others * 8 / (60 * 60);
     assert!((1..=150).contains(&rate), "{rate} bit/s");
     assert_eq!(chosen(&site), 0);

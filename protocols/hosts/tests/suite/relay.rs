@@ -317,7 +317,7 @@ fn an_idle_mobile_host_keeps_its_binding_for_the_relay() {
     site.run(SECOND, false);
     for _ in 0..20 {
         site.run(SECOND * 30, true);
-        let idle = site.now.since(site.network.sent[2]);
+        let idle = site.now.since(site.network.hops[2].sent);
         assert!(idle < SECOND * 120, "{idle}");
     }
     assert_eq!(site.serving(), "second");

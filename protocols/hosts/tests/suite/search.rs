@@ -4,7 +4,9 @@ use hosts::{Input, PlaceState};
 use units::Duration;
 use wire::address::HopAddress;
 
+use crate::site::goes_on;
 use crate::support::place::Place;
+use crate::support::roaming::{HOME, Roaming, Setting};
 use crate::support::{GATEWAY, MOBILE, Pair, Traffic, WALL};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -187,5 +189,27 @@ fn other_addresses_are_asked_soon_where_the_known_one_is_refused_or_has_no_route
         pair.run_for(SECOND * 8);
         assert_eq!(pair.status(MOBILE).endpoint, Some(elsewhere()), "{state:?}");
         assert_eq!(others(&pair), [(former, state)]);
+    }
+}
+
+/// Whoever of two gateways begins handshakes, they find each other again when the machine of one has another address.
+#[test]
+fn a_gateway_that_has_moved_to_another_machine_is_found() {
+    for moved in [HOME, 2, 3] {
+        let mut site = Roaming::new(Setting::default());
+        site.tell_spares();
+        site.run(SECOND * 3, false);
+        site.move_machine(moved);
+        site.run(SECOND * 3, false);
+        for to in [2, 3, 2] {
+            if to == moved {
+                // This mobile host does not know where it is.
+                continue;
+            }
+            site.move_to(to);
+            site.run(SECOND * 2, false);
+            assert_eq!(site.serving_host(), Some(to), "{moved}: {:?}", site.events);
+            goes_on(&mut site, &format!("{moved}, {to}"));
+        }
     }
 }
