@@ -16,7 +16,8 @@ impl Host {
             && matches!(peer.endpoint, Some(HopAddress::Udp(_) | HopAddress::Tls(_)));
         let may_seek = is_found || !peer.settings.membership.elsewhere.is_empty();
         let presence = &peer.presence;
-        let doubt = if presence.has_left() {
+        // A mobile host asks the network, whose answers about the known address would be lost among others.
+        let doubt = if presence.has_left() && !is_found {
             Doubt::Goodbye
         } else if !presence.is_linked() || peer.reach.is_shut() || peer.is_refused(now) {
             Doubt::Trouble
