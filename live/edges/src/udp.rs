@@ -30,6 +30,8 @@ const MESSAGES: usize = 16;
 const MESSAGE_ROOM: usize = 65_536;
 /// Number of network reports that are read at once.
 const REPORTS_AT_ONCE: u32 = 1_024;
+/// Most addresses with a closed port that are kept: those of a gateway, and of some mobile hosts.
+const REFUSED_MOST: usize = 64;
 /// Requested size of the kernel's buffer for datagrams that are not privileged.
 const REST: Bytes = Bytes::mebi(1);
 /// Largest payload of one send call in IPv4 (RFC 768: 65,535 minus both headers), in bytes.
@@ -131,7 +133,8 @@ pub struct UdpBearer {
     train: Vec<u8>,
     stamps: Stamps,
     counters: BearerCounters,
-    refused: Option<SocketAddr>,
+    /// Addresses with a closed port that have not been asked for.
+    refused: Vec<SocketAddr>,
     reports: Vec<PathReport>,
 }
 
@@ -168,7 +171,7 @@ impl UdpBearer {
             train: Vec::with_capacity(TRAIN_ROOM),
             stamps: Stamps::default(),
             counters: BearerCounters::default(),
-            refused: None,
+            refused: Vec::new(),
             reports: Vec::new(),
         })
     }
@@ -220,8 +223,14 @@ impl UdpBearer {
         }
     }
 
+    fn note_refusal(&mut self, to: SocketAddr) {
+        if self.refused.len() < REFUSED_MOST && !self.refused.contains(&to) {
+            self.refused.push(to);
+        }
+    }
+
     /// Empties the error queue, without which the socket would stay ready; returns true if another host has reported an
-    /// error. Of several closed ports only the last is kept.
+    /// error.
     fn hear_errors(&mut self) -> bool {
         let mut is_news = false;
         for _ in 0..REPORTS_AT_ONCE {
@@ -233,7 +242,7 @@ impl UdpBearer {
             };
             is_news |= report != Report::Local;
             match report {
-                Report::PortClosed(to) => self.refused = Some(to),
+                Report::PortClosed(to) => self.note_refusal(to),
                 Report::TooLong { to, most } => self.report(to, PathLimit::Said(most)),
                 Report::Other | Report::Local => {}
             }
@@ -338,7 +347,7 @@ impl DatagramBearer for UdpBearer {
     }
 
     fn refused(&mut self) -> Option<HopAddress> {
-        self.refused.take().map(HopAddress::from)
+        self.refused.pop().map(HopAddress::from)
     }
 
     fn counters(&self) -> BearerCounters {

@@ -30,7 +30,7 @@ pub(crate) enum Doubt {
     Silence,
     /// There are no keys, datagrams cannot leave, or the port is refused.
     Trouble,
-    /// The peer, a gateway, has said goodbye: another process takes its place, perhaps on another machine.
+    /// The peer has said goodbye: another process takes its place, perhaps on another machine.
     Goodbye,
 }
 

@@ -155,6 +155,27 @@ fn what_the_kernel_refuses_is_counted_and_the_rest_goes() {
     assert_eq!(receive(&mut other, 1)[0].1[..], datagram(4, 100)[..]);
 }
 
+/// A gateway is asked at several addresses at a time.
+#[test]
+fn each_closed_port_is_reported() {
+    let mut one = bearer("127.0.0.1:0");
+    let closed = [(); 3]
+        .map(|()| bearer("127.0.0.1:0"))
+        .map(|it| it.local_address());
+    for to in closed {
+        assert_eq!(one.send(to, &[datagram(1, 100)]).handled, 1);
+    }
+    let none = one
+        .receive_batch(clock::monotonic(), &mut |_, _| ())
+        .expect("nothing");
+    assert_eq!(none.datagrams, 0);
+    let mut refused: Vec<_> = std::iter::from_fn(|| one.refused()).collect();
+    refused.sort_by_key(|at| place(*at));
+    let mut closed = closed.to_vec();
+    closed.sort_by_key(|at| place(*at));
+    assert_eq!(refused, closed);
+}
+
 #[test]
 fn an_address_of_another_bearer_is_refused() {
     let mut one = bearer("127.0.0.1:0");

@@ -33,9 +33,11 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         Ok(())
     }
 
-    /// Notifies the host of a closed port reported by the network. If there are more reports, the socket stays ready.
+    /// Notifies the host of the closed ports that the network has reported. What it sends about one may be refused, too.
     pub(super) fn tell_refusals(&mut self) {
-        if let Some(at) = self.ports.bearer.refused() {
+        let bearer = &mut self.ports.bearer;
+        let refused: Vec<_> = std::iter::from_fn(|| bearer.refused()).collect();
+        for at in refused {
             self.tell(clock::monotonic(), Input::PortRefused(at));
         }
     }

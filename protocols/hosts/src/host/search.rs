@@ -16,8 +16,7 @@ impl Host {
             && matches!(peer.endpoint, Some(HopAddress::Udp(_) | HopAddress::Tls(_)));
         let may_seek = is_found || !peer.settings.membership.elsewhere.is_empty();
         let presence = &peer.presence;
-        // A mobile host asks the network, whose answers about the known address would be lost among others.
-        let doubt = if presence.has_left() && !is_found {
+        let doubt = if presence.has_left() {
             Doubt::Goodbye
         } else if !presence.is_linked() || peer.reach.is_shut() || peer.is_refused(now) {
             Doubt::Trouble
