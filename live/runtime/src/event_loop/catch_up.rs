@@ -33,7 +33,7 @@ impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         Ok(())
     }
 
-    /// Notifies the host of the closed ports that the network has reported. What it sends about one may be refused, too.
+    /// Notifies the host of the closed ports that the network has reported. What it sends then may be refused, too.
     pub(super) fn tell_refusals(&mut self) {
         let bearer = &mut self.ports.bearer;
         let refused: Vec<_> = std::iter::from_fn(|| bearer.refused()).collect();
