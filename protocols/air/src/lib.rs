@@ -219,7 +219,9 @@ impl Air {
                 self.begin_path();
             }
             match &mut self.law {
-                SendingRule::Window(window) => window.learn(now, sample),
+                SendingRule::Window(window) => {
+                    window.control.learn(now, sample, window.outstanding);
+                }
                 SendingRule::Turns(turns) => turns.estimate.learn(now, sample),
             }
         }
@@ -371,10 +373,6 @@ impl Window {
         };
         self.silence.sent(now, &sent);
         self.pacer.spent(now, bytes, pace);
-    }
-
-    fn learn(&mut self, now: Instant, sample: &Sample) {
-        self.control.learn(now, sample, self.outstanding);
     }
 
     fn hear(&mut self, now: Instant, sample: &Sample) {

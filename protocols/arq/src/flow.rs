@@ -72,6 +72,11 @@ pub(crate) enum Lane {
 }
 
 impl Lane {
+    /// Returns true if a layer above repairs its losses, that of the oldest packet too: it keeps copies.
+    fn is_repaired_above(self) -> bool {
+        matches!(self, Self::Plain(QueueOrder::Sequence | QueueOrder::First))
+    }
+
     /// Returns the key of the common flow of this lane.
     pub(crate) fn common(self) -> FlowKey {
         let lane = match self {
@@ -120,8 +125,7 @@ impl Flow {
     /// Returns a flow in `lane`, with the number of its stream if it has one.
     pub(crate) fn new(key: FlowKey, lane: Lane, stream: Option<u64>, now: Instant) -> Self {
         // The common flow has segments of many connections.
-        let is_ordered = matches!(lane, Lane::Plain(QueueOrder::Sequence | QueueOrder::First))
-            && key.protocol == Protocol::TCP;
+        let is_ordered = lane.is_repaired_above() && key.protocol == Protocol::TCP;
         Self {
             key,
             stream: stream.map(|number| Box::new(StreamSender::new(number))),
@@ -145,14 +149,6 @@ impl Flow {
     /// Returns true if its packets are those of the split transport.
     pub(crate) fn is_transport(&self) -> bool {
         self.lane == Lane::Transport
-    }
-
-    /// Returns true if a layer above repairs its losses, that of an oldest packet too: it keeps copies.
-    fn is_repaired_above(&self) -> bool {
-        matches!(
-            self.lane,
-            Lane::Plain(QueueOrder::Sequence | QueueOrder::First)
-        )
     }
 
     /// Returns the bytes of the packets that wait.
@@ -220,8 +216,8 @@ impl Flow {
     pub(crate) fn signal_excess(&mut self, now: Instant, interval: Duration) -> u64 {
         // What is sent again is the answer to the last signal.
         let is_again = self.queue.front().is_some_and(|oldest| oldest.is_again);
-        let is_short = self.queue.len() < 2 || self.is_repaired_above();
-        if is_short || is_again || !self.begins_interval(now, interval) {
+        let may_drop = self.queue.len() >= 2 && !is_again && !self.lane.is_repaired_above();
+        if !may_drop || !self.begins_interval(now, interval) {
             return 0;
         }
         let Some(oldest) = self.queue.front_mut() else {
@@ -284,8 +280,9 @@ impl Flow {
         }
         // What is sent again is the answer to the last signal.
         let is_again = self.held().is_some_and(|held| held.is_behind(packet));
-        let is_short = length <= limit || self.queue.is_empty() || !self.is_repaired_above();
-        if is_short || is_again || !self.begins_interval(now, interval * 2) {
+        let is_long = length > limit && !self.queue.is_empty();
+        let may_drop = is_long && !is_again && self.lane.is_repaired_above();
+        if !may_drop || !self.begins_interval(now, interval * 2) {
             return Admission::Whole;
         }
         if self.delay.mark(packet) {

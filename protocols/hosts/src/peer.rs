@@ -14,7 +14,7 @@ use wire::hop::RelayHeader;
 use crate::presence::Presence;
 use crate::reach::Reach;
 use crate::repetition::Repetition;
-use crate::search::Search;
+use crate::search::{Doubt, Search};
 use crate::site::InSite;
 use crate::streams::{StreamMaker, Suspended};
 use crate::verdict::{self, HopState, Limit, Signs, VerdictInputs};
@@ -249,6 +249,17 @@ impl Peer {
             is_cut: self.association.as_ref().is_some_and(|its| its.is_cut()),
         };
         self.signs.reach(now, hop, presence.heard_at())
+    }
+
+    /// Returns what speaks against its address, beside that it does not answer.
+    pub(crate) fn doubt(&self, now: Instant) -> Doubt {
+        if self.presence.has_left() {
+            Doubt::Goodbye
+        } else if !self.presence.is_linked() || self.reach.is_shut() || self.is_refused(now) {
+            Doubt::Trouble
+        } else {
+            Doubt::Silence
+        }
     }
 
     /// Returns true if the network reported that no process listens at its port, since it was heard last.

@@ -12,7 +12,7 @@ use crate::ways::Ways;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The same where there is less hope at that address: this host has no keys, its datagrams cannot leave, or the port is
 /// refused. A gateway that restarts is back in that time.
-const PATIENCE_WITH_DOUBT: Duration = Duration::from_millis(900);
+const PATIENCE_IN_TROUBLE: Duration = Duration::from_millis(900);
 /// Time without datagrams that ends an attempt; handshakes come more often.
 const TOGETHER: Duration = Duration::from_secs(10);
 /// Least time until the next search; it doubles each time, up to the second value. The peer may get its new address at
@@ -67,7 +67,7 @@ impl Search {
     pub(crate) fn sent(&mut self, now: Instant, doubt: Doubt) -> bool {
         let patience = match doubt {
             Doubt::Silence => PATIENCE,
-            Doubt::Trouble => PATIENCE_WITH_DOUBT,
+            Doubt::Trouble => PATIENCE_IN_TROUBLE,
             Doubt::Goodbye => Duration::ZERO,
         };
         let first = match self.unanswered {
@@ -185,14 +185,14 @@ mod tests {
         let [here, there] = ["203.0.113.1:1", "203.0.113.2:1"].map(|at| at.parse().unwrap());
         let mut search = Search::new(Some(here), None);
         let begin = Instant::ZERO + Duration::from_secs(1);
-        assert_eq!(wait(&mut search, begin), PATIENCE_WITH_DOUBT);
+        assert_eq!(wait(&mut search, begin), PATIENCE_IN_TROUBLE);
         assert!(search.add(begin, there));
         search.found(there);
         let later = begin + Duration::from_secs(2);
-        assert_eq!(wait(&mut search, later), PATIENCE_WITH_DOUBT);
+        assert_eq!(wait(&mut search, later), PATIENCE_IN_TROUBLE);
         // The peer is back where it was: whoever answers seldom is not searched for each time.
         search.found(there);
         let end = begin + Duration::from_secs(4);
-        assert!(wait(&mut search, end) > PATIENCE_WITH_DOUBT);
+        assert!(wait(&mut search, end) > PATIENCE_IN_TROUBLE);
     }
 }

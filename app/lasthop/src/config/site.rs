@@ -59,14 +59,9 @@ impl SiteGateway {
         self.file.as_ref().unwrap_or(main)
     }
 
-    /// Returns its address for datagrams.
-    pub(crate) fn address(&self, source: &Source) -> Result<HopAddress, Failure> {
-        Ok(addresses_of(&self.endpoint, self.source(source))?[0])
-    }
-
-    /// Returns the other addresses where it may be.
-    pub(crate) fn other_addresses(&self, source: &Source) -> Result<Vec<HopAddress>, Failure> {
-        Ok(addresses_of(&self.endpoint, self.source(source))?.split_off(1))
+    /// Returns its addresses for datagrams, of which there is at least one; the first one is tried first.
+    pub(crate) fn addresses(&self, source: &Source) -> Result<Vec<HopAddress>, Failure> {
+        addresses_of(&self.endpoint, self.source(source))
     }
 
     /// Returns its address for mobile hosts, if that is another one.
@@ -189,7 +184,7 @@ impl<'a> Known<'a> {
     fn add(&mut self, gateways: &'a [SiteGateway], main: &Source) -> Result<(), Failure> {
         for gateway in gateways {
             let source = gateway.source(main);
-            gateway.address(source)?;
+            gateway.addresses(source)?;
             gateway.mobile_address(source)?;
             if !self.names.insert(gateway.name()) {
                 let what =

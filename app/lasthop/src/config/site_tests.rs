@@ -254,10 +254,9 @@ fn a_gateway_may_have_several_addresses() {
     let west = gateways_at(&format!("[\"{first}\", \"{other}\"]"));
     let source = source(&configuration(&west, ""));
     let gateway = GatewayConfig::load(&source).unwrap();
-    let west = &gateway.gateways[0];
-    let address = |text: &str| HopAddress::Udp(text.parse().unwrap());
-    assert_eq!(west.address(&source).unwrap(), address(first));
-    assert_eq!(west.other_addresses(&source).unwrap(), [address(other)]);
+    let addresses = gateway.gateways[0].addresses(&source).unwrap();
+    let expected = [first, other].map(|text| HopAddress::Udp(text.parse().unwrap()));
+    assert_eq!(addresses, expected);
 }
 
 #[test]

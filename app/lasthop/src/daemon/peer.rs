@@ -41,13 +41,15 @@ pub(super) fn peer(
 /// Returns a gateway of the site.
 pub(super) fn site_gateway(gateway: &SiteGateway, source: &Source) -> Result<hosts::Peer, Failure> {
     let secret = gateway.preshared_key_file.as_deref();
+    let mut addresses = gateway.addresses(source)?;
+    let elsewhere = addresses.split_off(1).into();
     Ok(hosts::Peer {
-        endpoint: Some(gateway.address(source)?),
+        endpoint: addresses.pop(),
         tcp: TcpTerms::Choose(TcpMethod::Arq),
         membership: Membership {
             site: SitePart::Gateway,
             for_mobiles: gateway.mobile_address(source)?,
-            elsewhere: gateway.other_addresses(source)?.into(),
+            elsewhere,
             ..Membership::default()
         },
         ..peer(gateway.name(), gateway.key(), secret, source)?

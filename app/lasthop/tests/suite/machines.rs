@@ -114,8 +114,8 @@ fn replace(hosts: &Hosts, gateway: &mut Process, [from, to]: [usize; 2]) {
     wait_until("it runs there", || logs(hosts), answers);
 }
 
-/// The mobile host is at another gateway of the site, which relays to the home. That learns from the home where its
-/// machine is.
+/// The mobile host is at another gateway of the site, which relays to the home, and knows the addresses of both
+/// machines.
 #[test]
 fn connections_by_another_gateway_go_on_with_another_machine_of_the_home() {
     if !able() {

@@ -308,8 +308,9 @@ impl Host {
     }
 
     fn arrive(&mut self, now: Instant, index: usize, claim: Option<(Step, Proof)>) {
-        let has_home = self.home_of(index).is_some();
-        if let Some((step, proof)) = claim.filter(|_| has_home) {
+        if let Some((step, proof)) = claim
+            && self.home_of(index).is_some()
+        {
             self.agenda.site.set(index, now + AGAIN);
             self.say_that_it_arrived(now, index, step, proof);
         }

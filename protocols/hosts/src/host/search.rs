@@ -1,7 +1,6 @@
 //! The search of a mobile host for its gateway, and of a gateway for another one that has moved to another machine.
 
 use crate::places::PlaceState;
-use crate::search::Doubt;
 use crate::{Output, Role};
 use units::Instant;
 use wire::address::HopAddress;
@@ -12,19 +11,11 @@ impl Host {
     /// Records a datagram to a peer, and looks for that elsewhere if it does not answer.
     pub(crate) fn seek(&mut self, now: Instant, index: usize) {
         let peer = &mut self.peers[index];
-        let is_found = self.role == Role::Mobile
+        let may_ask = self.role == Role::Mobile
             && matches!(peer.endpoint, Some(HopAddress::Udp(_) | HopAddress::Tls(_)));
-        let may_seek = is_found || !peer.settings.membership.elsewhere.is_empty();
-        let presence = &peer.presence;
-        let doubt = if presence.has_left() {
-            Doubt::Goodbye
-        } else if !presence.is_linked() || peer.reach.is_shut() || peer.is_refused(now) {
-            Doubt::Trouble
-        } else {
-            Doubt::Silence
-        };
-        if may_seek && peer.search.sent(now, doubt) {
-            if is_found {
+        let may_seek = may_ask || !peer.settings.membership.elsewhere.is_empty();
+        if may_seek && peer.search.sent(now, peer.doubt(now)) {
+            if may_ask {
                 self.outputs.push_back(Output::Seek { peer: index });
             }
             self.look_elsewhere(now, index);

@@ -5,11 +5,11 @@ use units::{Duration, Instant};
 
 use super::copies::Gathering;
 
-/// Pause before the first repetition of a request; it doubles, up to the longest one. Whoever gives up has asked this
-/// many times at least, as requests and answers are lost on a bad hop.
+/// Pause before the first repetition of a request; it doubles, up to the longest one.
 const PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MOST: Duration = Duration::from_secs(2);
-const REQUESTS_LEAST: u64 = 10;
+/// Number of requests for which the patience has room: a bad hop loses requests and answers.
+const REQUESTS: u64 = 10;
 /// Time after which an attachment is given up, and the same if the former gateway is silent, as there may be others.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE_IN_SILENCE: Duration = Duration::from_secs(2);
@@ -188,7 +188,7 @@ impl Attachment {
             let most = self
                 .cause
                 .patience()
-                .map_or(PAUSE_MOST, |all| all / REQUESTS_LEAST);
+                .map_or(PAUSE_MOST, |all| all / REQUESTS);
             let pause = &mut self.repetitions.after_request;
             self.due = Some(now + *pause);
             *pause = (*pause * 2).min(most);
