@@ -16,6 +16,7 @@ use crate::filter::supersedes;
 use crate::held::HeldData;
 use crate::limits::PACKET;
 use crate::queue::Queue;
+use crate::repetition::segment;
 use crate::stream::StreamSender;
 
 /// A flow counts as sparse, and may be sent twice, up to 50 packets a second, after bursts of 8: in nanoseconds.
@@ -294,12 +295,14 @@ impl Flow {
         }
     }
 
-    /// Puts a packet before the others, but behind segments with earlier data, unless the first of them is the same;
-    /// beyond twice `limit` bytes it is dropped. Returns the number of packets dropped.
+    /// Puts a packet before the others, but behind segments with earlier data, unless it waits already; beyond twice
+    /// `limit` bytes it is dropped. Returns the number of packets dropped.
     pub(crate) fn enqueue_ahead(&mut self, now: Instant, packet: Packet, limit: usize) -> u64 {
         self.last_active = now;
         let first = self.queue.front();
-        if first.is_some_and(|first| first.packet[..] == packet[..]) {
+        let is_first = first.is_some_and(|first| first.packet[..] == packet[..]);
+        let waits = |held: &HeldData| segment(&packet).is_some_and(|tcp| held.has_data(&tcp));
+        if is_first || self.plain.as_deref().is_some_and(waits) {
             return 0;
         }
         if self.queue.bytes() + packet.len() > 2 * limit {

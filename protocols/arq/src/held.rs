@@ -53,19 +53,18 @@ impl HeldData {
         let Some((tcp, said)) = segment(packet) else {
             return datagram(packet).is_some_and(|hash| self.datagrams.contains(&hash));
         };
-        let range = self.range(&tcp);
-        !range.is_empty()
-            && self.ranges.covers(&range)
-            && self.said == Some(said)
-            && says_no_more(&tcp)
+        self.has_data(&tcp) && self.said == Some(said) && says_no_more(&tcp)
+    }
+
+    /// Returns true if a segment has data, and all of them wait to be delivered.
+    pub(crate) fn has_data(&self, tcp: &TcpView<'_>) -> bool {
+        let range = self.range(tcp);
+        !range.is_empty() && self.ranges.covers(&range)
     }
 
     /// Returns true if all data of `packet` wait to be delivered.
     pub(crate) fn keeps(&self, packet: &Packet) -> bool {
-        segment(packet).is_some_and(|(tcp, _)| {
-            let range = self.range(&tcp);
-            range.is_empty() || self.ranges.covers(&range)
-        })
+        segment(packet).is_some_and(|(tcp, _)| tcp.payload().is_empty() || self.has_data(&tcp))
     }
 
     /// Returns true if `packet` begins before the end of the latest data.

@@ -87,15 +87,16 @@ impl Queue {
 
     /// Adds a packet behind the others.
     pub(crate) fn push_back(&mut self, now: Instant, packet: Packet) {
-        self.insert(now, packet, None);
+        self.insert(now, packet, self.packets.len());
     }
 
     /// Adds a packet before all others.
     pub(crate) fn push_front(&mut self, now: Instant, packet: Packet) {
-        self.insert(now, packet, Some(0));
+        self.insert(now, packet, 0);
     }
 
-    /// Adds a packet before those of its connection with later data, if it may overtake them; returns it otherwise.
+    /// Adds a segment that is sent again before those of its connection with later data, and behind all others; returns
+    /// a packet that may not overtake any.
     pub(crate) fn overtake(&mut self, now: Instant, packet: Packet) -> Result<(), Packet> {
         let Some(again) = Repetition::of(&packet) else {
             return Err(packet);
@@ -103,24 +104,22 @@ impl Queue {
         // They wait in the order of their data, and there may be thousands.
         let is_before = |waiting: &Waiting| !again.overtakes(&waiting.packet);
         let place = self.packets.partition_point(is_before);
-        if place == self.packets.len() {
-            return Err(packet);
+        if place < self.packets.len() {
+            self.clock = later(self.clock, again.clock);
         }
-        self.clock = later(self.clock, again.clock);
-        self.insert(now, packet, Some(place));
+        self.insert(now, packet, place);
         Ok(())
     }
 
-    fn insert(&mut self, since: Instant, packet: Packet, place: Option<usize>) {
+    fn insert(&mut self, since: Instant, packet: Packet, place: usize) {
         self.bytes += packet.len();
         self.storage += packet.capacity();
         let waiting = Waiting {
             since,
             packet,
-            is_again: place.is_some(),
+            is_again: place < self.packets.len(),
         };
-        self.packets
-            .insert(place.unwrap_or(self.packets.len()), waiting);
+        self.packets.insert(place, waiting);
     }
 
     /// Removes and returns the packet that leaves next, with the clock of what has overtaken it, if that is later.

@@ -204,6 +204,27 @@ mod tests {
         assert_eq!(admit(now + interval * 5 / 2), Admission::Dropped);
     }
 
+    /// Of a burst of losses, the receiver needs the first one first.
+    #[test]
+    fn repairs_of_snoop_leave_in_their_order_and_before_all_else() {
+        for waits in [vec![], vec![500], vec![200, 500]] {
+            let mut flow = snooped();
+            for first in &waits {
+                flow.enqueue(Instant::ZERO, packet(*first, None), 100_000);
+            }
+            for first in [0, 100, 200, 300] {
+                flow.enqueue_ahead(Instant::ZERO, packet(first, None), 100_000);
+            }
+            let mut due = vec![0, 100, 200, 300];
+            due.extend(waits.iter().filter(|first| **first == 500));
+            for first in due {
+                let left = flow.dequeue().expect("a segment");
+                assert_eq!(left[..], packet(first, None)[..], "{waits:?}");
+            }
+            assert!(flow.dequeue().is_none(), "none leaves twice");
+        }
+    }
+
     #[test]
     fn a_full_queue_of_snoop_takes_what_is_sent_again_and_is_not_there() {
         let mut flow = snooped();
