@@ -453,6 +453,9 @@ impl Machine for Association {
                     self.air.path_changed(now);
                 }
                 self.arq.handle_input(now, arq::Input::Path(news));
+                if matches!(news, PathNews::Moved(_)) {
+                    self.tcp.path_changed(now);
+                }
                 self.link.overhead = self.arq.overhead();
             }
             Input::Memory(bytes) => {

@@ -240,6 +240,14 @@ impl TcpLane {
         self.drain();
     }
 
+    /// Has snoop find out what was lost on the former path.
+    pub(crate) fn path_changed(&mut self, now: Instant) {
+        if let SnoopSide::Agent(agent) = &mut self.watch {
+            agent.path_changed(now);
+            self.drain();
+        }
+    }
+
     /// Sets the length of frames. Longer segments that connections agreed on before cross in two parts.
     pub(crate) fn fit(&mut self, frame: usize) {
         self.packet = frame.saturating_sub(AROUND);

@@ -76,6 +76,17 @@ impl<P: Segment> Agent<P> {
         });
     }
 
+    /// Repeats the last cached segment of each connection: the mobile host has another address, and what was on the way
+    /// to the former one may be lost. Its selective acknowledgement shows that; without it nothing might, as the
+    /// sender's window may be full.
+    pub fn path_changed(&mut self, now: Instant) {
+        for name in self.flows.names() {
+            self.with(now, &name, |flow, context, effects| {
+                flow.probe(context, effects);
+            });
+        }
+    }
+
     fn packet(&mut self, now: Instant, origin: Origin, packet: P) {
         let Some(header) = packet.header() else {
             self.effects.counters.ignored.foreign += 1;

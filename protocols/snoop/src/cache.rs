@@ -137,6 +137,11 @@ impl<P> Cache<P> {
         reached >= range.end
     }
 
+    /// Returns the segment with the last data.
+    pub(crate) fn last_mut(&mut self) -> Option<&mut Cached<P>> {
+        self.entries.back_mut()
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Cached<P>> {
         self.entries.iter()
     }

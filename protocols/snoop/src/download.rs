@@ -129,6 +129,17 @@ impl<P: Segment> Download<P> {
         self.arm_persist(context);
     }
 
+    /// Repeats the last segment, so that its acknowledgement shows which of the others are lost (RFC 8985 §7).
+    pub(crate) fn probe(&mut self, context: &Context<'_>, effects: &mut Effects<P>) {
+        let last = self.cache.last_mut().filter(|_| context.config.repair);
+        if let Some(entry) = last {
+            entry.sent_at = context.now;
+            entry.repeated = true;
+            effects.repair(self.window.acceptable(entry.packet.clone()));
+            self.repaired(context);
+        }
+    }
+
     /// Returns the last acknowledgement of the mobile host, if there was one.
     pub(crate) fn last(&self) -> Option<&Header> {
         self.window.last()

@@ -45,6 +45,11 @@ impl<P: Segment> Flow<P> {
         self.download.resume(context, effects);
     }
 
+    /// Repeats the last segment for the mobile host.
+    pub(crate) fn probe(&mut self, context: &Context<'_>, effects: &mut Effects<P>) {
+        self.download.probe(context, effects);
+    }
+
     /// Handles a segment from the fixed host.
     pub(crate) fn take_from_fixed(
         &mut self,

@@ -51,6 +51,11 @@ impl<F> Table<F> {
         self.entries.get_mut(name).map(|entry| &mut entry.flow)
     }
 
+    /// Returns the names of all connections, in their order.
+    pub(crate) fn names(&self) -> Vec<FlowName> {
+        self.entries.keys().copied().collect()
+    }
+
     /// Notes a packet of the connection.
     pub(crate) fn touch(&mut self, now: Instant, name: &FlowName) {
         if let Some(entry) = self.entries.get_mut(name) {

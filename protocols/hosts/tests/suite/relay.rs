@@ -13,6 +13,41 @@ use crate::support::{MOBILE, WALL};
 
 const SECOND: Duration = Duration::from_secs(1);
 
+/// A gateway that is gone has lost what was on its way, and the sender may send nothing that would show it, as its window is
+/// full.
+#[test]
+fn snoop_finds_at_once_what_a_gateway_that_is_gone_has_lost() {
+    for wire in [1, 10, 40].map(Duration::from_millis) {
+        let setting = Setting {
+            wire,
+            tcp: Tcp::Whole(TcpMethod::Snoop),
+            ..Setting::default()
+        };
+        // Keys with the next gateway, an answer of the home, the probe of the agent, and its repair.
+        let most = (setting.delay + wire) * 2 * 3 + setting.delay * 2 + Duration::from_millis(10);
+        let mut site = begun(setting);
+        download(&mut site);
+        for (from, to) in [(HOME, 2), (2, 3), (3, 2), (2, 3)] {
+            site.take_stall();
+            if from != HOME {
+                site.network.cut = [MOBILE, HOME, to].map(|other| [from, other]).to_vec();
+            }
+            site.move_to(to);
+            site.run(SECOND * 4, true);
+            let stall = site.take_stall();
+            assert!(
+                from == HOME || stall < most,
+                "{wire}, to {}: {stall}",
+                NAMES[to]
+            );
+            assert_eq!(site.serving(), NAMES[to], "{:?}", site.events);
+            site.network.cut.clear();
+            site.run(SECOND, true);
+        }
+        assert!(site.is_connected());
+    }
+}
+
 /// Returns a site in this setting in which all are told.
 fn begun(setting: Setting) -> Roaming {
     let mut site = Roaming::new(Setting {

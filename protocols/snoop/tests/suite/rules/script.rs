@@ -183,6 +183,11 @@ impl Script {
         self.input(Input::FromFixed(probe))
     }
 
+    pub(crate) fn path_changes(&mut self) -> Vec<Output<Probe>> {
+        self.agent.path_changed(self.now);
+        self.drain()
+    }
+
     pub(crate) fn mobile_sends(&mut self, probe: Probe) -> Vec<Output<Probe>> {
         self.input(Input::FromMobile(probe))
     }

@@ -1,6 +1,6 @@
 //! Tests of timers, which act when no packets arrive.
 
-use snoop::{Config, Timing};
+use snoop::{Config, ExplicitLoss, Timing};
 use units::Duration;
 
 use super::script::{Script, ack, data, repair, up};
@@ -17,6 +17,17 @@ fn silence_repeats_the_oldest_segment() {
     script.mobile_sends(ack(3));
     script.pause(10_000);
     assert_eq!(script.agent.counters().timeouts, 3);
+}
+
+/// RFC 8985, section 7: the acknowledgement of the last segment shows which of the others are lost.
+#[test]
+fn a_change_of_the_path_repeats_the_last_segment() {
+    let mut script = Script::with_data(Config::smart_tcp_aware(), 3);
+    assert_eq!(script.path_changes(), [repair(2)]);
+    script.mobile_sends(ack(3));
+    assert_eq!(script.path_changes(), [], "nothing is missing");
+    let mut script = Script::with_data(Config::explicit_loss(ExplicitLoss::Next), 3);
+    assert_eq!(script.path_changes(), [], "it repairs nothing");
 }
 
 /// FACTS: the local timeout is armed by the first repair, at twice the smoothed round trip and no less than the
