@@ -5,7 +5,7 @@ use machine::Machine;
 use units::{Bytes, Duration, Instant};
 
 use crate::recent::HopSnapshot;
-use crate::{Association, Link, Output, RecentCounters, streams};
+use crate::{Association, Link, Output, PathNews, RecentCounters, streams};
 
 /// Usual limit on the wait of frames on the way: this time, or the time to send this many frames, whichever is
 /// longer.
@@ -114,6 +114,18 @@ impl Association {
         self.link.is_up = linked;
         if linked && (self.tcp.is_used() || self.streams.is_some()) {
             self.arq.want_longer_frames(now);
+        }
+    }
+
+    /// Takes news of the path.
+    pub(crate) fn path_news(&mut self, now: Instant, news: PathNews) {
+        if matches!(news, PathNews::Moved(_) | PathNews::Uncertain) {
+            self.air.path_changed(now);
+        }
+        self.arq.handle_input(now, arq::Input::Path(news));
+        self.link.overhead = self.arq.overhead();
+        if matches!(news, PathNews::Moved(_)) {
+            self.tcp.path_changed(now);
         }
     }
 

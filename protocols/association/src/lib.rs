@@ -448,16 +448,7 @@ impl Machine for Association {
             Input::AirFree(grant) => self.air.begin_turn(now, grant),
             Input::AcknowledgementFree => self.air.begin_acknowledgement(),
             Input::Elsewhere(bytes) => self.arq.handle_input(now, arq::Input::Elsewhere(bytes)),
-            Input::Path(news) => {
-                if matches!(news, PathNews::Moved(_) | PathNews::Uncertain) {
-                    self.air.path_changed(now);
-                }
-                self.arq.handle_input(now, arq::Input::Path(news));
-                if matches!(news, PathNews::Moved(_)) {
-                    self.tcp.path_changed(now);
-                }
-                self.link.overhead = self.arq.overhead();
-            }
+            Input::Path(news) => self.path_news(now, news),
             Input::Memory(bytes) => {
                 self.flows.set_memory(bytes);
                 self.tcp.connections.set_memory(bytes);

@@ -13,8 +13,30 @@ use crate::support::{MOBILE, WALL};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A gateway that is gone has lost what was on its way, and the sender may send nothing that would show it, as its window is
-/// full.
+/// Returns a site in this setting in which all are told.
+fn begun(setting: Setting) -> Roaming {
+    let mut site = Roaming::new(Setting {
+        is_told: true,
+        ..setting
+    });
+    site.run(SECOND, true);
+    site
+}
+
+/// Makes a connection that the link layer does not repair, with a download without end.
+fn download(site: &mut Roaming) {
+    let config = Config {
+        timestamps: true,
+        window_scaling: true,
+        // Less than fills the queue: a drop there would be a stall of its own.
+        receive_buffer: Bytes::new(90_000),
+        ..Config::kernel(Control::Cubic)
+    };
+    site.connect(Ends::new(&config));
+    site.run(SECOND * 3, true);
+}
+
+/// A gateway that is gone has lost what was on its way, and nothing shows it: the sender's window is full.
 #[test]
 fn snoop_finds_at_once_what_a_gateway_that_is_gone_has_lost() {
     for wire in [1, 10, 40].map(Duration::from_millis) {
@@ -46,29 +68,6 @@ fn snoop_finds_at_once_what_a_gateway_that_is_gone_has_lost() {
         }
         assert!(site.is_connected());
     }
-}
-
-/// Returns a site in this setting in which all are told.
-fn begun(setting: Setting) -> Roaming {
-    let mut site = Roaming::new(Setting {
-        is_told: true,
-        ..setting
-    });
-    site.run(SECOND, true);
-    site
-}
-
-/// Makes a connection that the link layer does not repair, with a download without end.
-fn download(site: &mut Roaming) {
-    let config = Config {
-        timestamps: true,
-        window_scaling: true,
-        // Less than fills the queue: a drop there would be a stall of its own.
-        receive_buffer: Bytes::new(90_000),
-        ..Config::kernel(Control::Cubic)
-    };
-    site.connect(Ends::new(&config));
-    site.run(SECOND * 3, true);
 }
 
 #[test]
