@@ -52,6 +52,15 @@ impl<P> Cached<P> {
     }
 }
 
+impl<P: Clone> Cached<P> {
+    /// Notes that it is sent again now, and returns the copy to send.
+    pub(crate) fn repeat(&mut self, now: Instant) -> P {
+        self.sent_at = now;
+        self.repeated = true;
+        self.packet.clone()
+    }
+}
+
 /// Cache of one direction of a connection. Entries never overlap.
 #[derive(Debug)]
 pub(crate) struct Cache<P> {
@@ -137,9 +146,9 @@ impl<P> Cache<P> {
         reached >= range.end
     }
 
-    /// Returns the segment with the last data.
-    pub(crate) fn last_mut(&mut self) -> Option<&mut Cached<P>> {
-        self.entries.back_mut()
+    /// Returns the first number of the segment with the last data.
+    pub(crate) fn last_start(&self) -> Option<SeqNumber> {
+        self.entries.back().map(|last| last.range.start)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Cached<P>> {

@@ -120,10 +120,9 @@ impl<P: Segment> Download<P> {
     pub(crate) fn resume(&mut self, context: &Context<'_>, effects: &mut Effects<P>) {
         self.recovery = Recovery::default();
         for entry in self.cache.iter_mut() {
-            entry.sent_at = context.now;
-            entry.repeated = true;
             effects.counters.repairs += 1;
-            effects.send_to_mobile(self.window.acceptable(entry.packet.clone()), false);
+            let copy = entry.repeat(context.now);
+            effects.send_to_mobile(self.window.acceptable(copy), false);
         }
         self.repaired(context);
         self.arm_persist(context);
@@ -131,12 +130,8 @@ impl<P: Segment> Download<P> {
 
     /// Repeats the last segment, so that its acknowledgement shows which of the others are lost (RFC 8985 §7).
     pub(crate) fn probe(&mut self, context: &Context<'_>, effects: &mut Effects<P>) {
-        let last = self.cache.last_mut().filter(|_| context.config.repair);
-        if let Some(entry) = last {
-            entry.sent_at = context.now;
-            entry.repeated = true;
-            effects.repair(self.window.acceptable(entry.packet.clone()));
-            self.repaired(context);
+        if let Some(number) = self.cache.last_start().filter(|_| context.config.repair) {
+            self.repair(context, number, effects);
         }
     }
 
@@ -244,9 +239,7 @@ impl<P: Segment> Download<P> {
         let Some(entry) = self.cache.at(number) else {
             return false;
         };
-        entry.sent_at = context.now;
-        entry.repeated = true;
-        effects.repair(self.window.acceptable(entry.packet.clone()));
+        effects.repair(self.window.acceptable(entry.repeat(context.now)));
         self.repaired(context);
         true
     }

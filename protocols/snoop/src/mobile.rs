@@ -135,11 +135,9 @@ impl<P: Segment> Mobile<P> {
             return;
         };
         for entry in sender.cache.iter_mut() {
-            entry.repeated = true;
-            entry.sent_at = now;
             self.counters.repairs += 1;
             self.outputs.push_back(MobileOutput::ToAir {
-                packet: sender.window.acceptable(entry.packet.clone()),
+                packet: sender.window.acceptable(entry.repeat(now)),
                 priority: false,
             });
         }
@@ -226,11 +224,9 @@ impl<P: Segment> Mobile<P> {
         };
         for range in ranges.iter().filter(|range| range.start < range.end) {
             for entry in sender.cache.overlapping(range) {
-                entry.repeated = true;
-                entry.sent_at = now;
                 self.counters.repairs += 1;
                 self.outputs.push_back(MobileOutput::ToAir {
-                    packet: sender.window.acceptable(entry.packet.clone()),
+                    packet: sender.window.acceptable(entry.repeat(now)),
                     priority: true,
                 });
             }

@@ -61,9 +61,7 @@ impl<P: Segment> Download<P> {
                 continue;
             }
             if !entry.repeated || settled.is_some_and(|settled| entry.sent_at + window < settled) {
-                entry.repeated = true;
-                entry.sent_at = now;
-                effects.repair(self.window.acceptable(entry.packet.clone()));
+                effects.repair(self.window.acceptable(entry.repeat(now)));
                 repairs += 1;
             }
         }
