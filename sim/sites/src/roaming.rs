@@ -7,6 +7,7 @@ use hosts::{
     SitePart, SiteStatus, Told,
 };
 use machine::{Machine, RandomStream};
+use session::PublicKey;
 use units::{BitRate, Bytes, Duration, Instant, Probability};
 use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
@@ -70,6 +71,15 @@ impl Network {
     }
 }
 
+/// What hosts have asked of their drivers.
+#[derive(Default)]
+pub struct Asked {
+    /// For each gateway, true while packets of the mobile host are to leave there, as it stands in.
+    pub exits: [bool; NAMES.len()],
+    /// Keys that are to take the place of others: the gateway, the known key, and the next one.
+    pub claims: Vec<(usize, PublicKey, PublicKey)>,
+}
+
 /// When a host acts next by itself, if it does.
 #[derive(Clone, Copy)]
 struct Timer(Option<Instant>);
@@ -94,8 +104,8 @@ pub struct Roaming {
     /// True if a connection is reset by a packet that leaves elsewhere than it began, which is an error otherwise.
     pub may_reset: bool,
     sockets: Option<Sockets>,
-    /// For each gateway, true while packets of the mobile host leave there, as it stands in.
-    pub exits: [bool; NAMES.len()],
+    /// What hosts have asked of their drivers.
+    pub asked: Asked,
     /// The ways between the hosts.
     pub network: Network,
 }
@@ -118,7 +128,7 @@ impl Roaming {
             connection: None,
             may_reset: false,
             sockets: None,
-            exits: [false; NAMES.len()],
+            asked: Asked::default(),
             network: Network {
                 setting,
                 random: RandomStream::named(setting.seed, "losses"),
@@ -270,13 +280,14 @@ impl Roaming {
                 }
                 Output::Exits { prefixes, change } => match change {
                     ExitChange::Begins => {
-                        self.exits[host] = true;
+                        self.asked.exits[host] = true;
                         self.announced_by(host);
                         self.hosts[host].handle_input(self.now, Input::ExitsOpen(prefixes));
                     }
-                    ExitChange::Ends => self.exits[host] = false,
+                    ExitChange::Ends => self.asked.exits[host] = false,
                     ExitChange::Stays => self.announced_by(host),
                 },
+                Output::Claim { of, key } => self.asked.claims.push((host, of, key)),
                 Output::HandedOver(handover) => self.begin_next_process(handover),
                 Output::Event(event) => self.events.push((self.now, host, event.kind)),
                 _ => {}

@@ -19,8 +19,6 @@ pub(super) struct Pair {
     #[serde(default)]
     pub(super) value: String,
     #[serde(default, deserialize_with = "number")]
-    pub(super) create_revision: i64,
-    #[serde(default, deserialize_with = "number")]
     pub(super) mod_revision: i64,
 }
 

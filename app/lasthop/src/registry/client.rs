@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::answers::{Answer, Range, Transaction};
 use super::cluster::Cluster;
-use super::store::{Listing, State, Store, Write};
+use super::store::{Listing, Owner, State, Store, Write};
 use super::watch::Watch;
 use crate::config::Source;
 use crate::config::registry::RegistryConfig;
@@ -89,7 +89,7 @@ impl Store for Client {
                 "range_end": BASE64.encode(self.end_of_hosts()),
                 "limit": PAGE.to_string(),
                 // All pages are of one moment.
-                "revision": listing.revision.to_string(),
+                "revision": listing.version.revision.to_string(),
                 "min_mod_revision": since.saturating_add(1).to_string(),
             });
             let owner = json!({ "key": BASE64.encode(self.owner()) });
@@ -100,15 +100,15 @@ impl Store for Client {
                 return Err(self.cluster.refused("the answer lacks a part"));
             };
             let (owner, page) = (owner.response_range.kvs, page.response_range);
-            if listing.revision == 0 {
-                listing.revision = answer.header.revision;
+            if listing.version.revision == 0 {
+                listing.version.revision = answer.header.revision;
                 listing.count = page.count;
-                listing.origin.cluster = answer.header.cluster_id;
+                listing.cluster = answer.header.cluster_id;
             }
             if let Some(owner) = owner.first() {
-                listing.origin.revision = owner.create_revision;
-                listing.written = owner.mod_revision;
-                listing.owner = decoded(&owner.value);
+                listing.version.written = owner.mod_revision;
+                listing.owner = Owner::read(&decoded(&owner.value));
+                listing.version.list = listing.owner.list;
             }
             let last = page.kvs.last().map(|pair| decoded(&pair.key));
             for pair in &page.kvs {
@@ -127,21 +127,29 @@ impl Store for Client {
         }
     }
 
-    fn keys(&self, revision: i64) -> Result<BTreeSet<String>, Failure> {
+    fn keys(&self, revision: i64) -> Result<Option<BTreeSet<String>>, Failure> {
         let request = json!({
             "key": BASE64.encode(self.hosts()),
             "range_end": BASE64.encode(self.end_of_hosts()),
             "revision": revision.to_string(),
             "keys_only": true,
         });
-        let all: Range = self.cluster.call("kv/range", &request)?;
-        let keys = all.kvs.iter().map(|pair| self.below(&decoded(&pair.key)));
-        Ok(keys.collect())
+        let all: Option<Range> = self.cluster.call_in_the_past("kv/range", &request)?;
+        let keys = |all: Range| {
+            let keys = all.kvs.iter().map(|pair| self.below(&decoded(&pair.key)));
+            keys.collect()
+        };
+        Ok(all.map(keys))
     }
 
-    fn write(&self, writes: &[Write<'_>], was: &State<'_>) -> Result<Option<i64>, Failure> {
+    fn write(
+        &self,
+        writes: &[Write<'_>],
+        owner: Option<&Owner>,
+        was: &State<'_>,
+    ) -> Result<Option<i64>, Failure> {
         let key = |key: &str| BASE64.encode(self.hosts() + key);
-        let owner = BASE64.encode(self.owner());
+        let of_owner = BASE64.encode(self.owner());
         let write = |write: &Write<'_>| match write {
             Write::Put(name, text) => {
                 json!({ "requestPut": { "key": key(name), "value": BASE64.encode(text) } })
@@ -154,15 +162,24 @@ impl Store for Client {
                 "range_end": BASE64.encode(self.end_of_hosts()),
                 "target": "MOD",
                 "result": "LESS",
-                "mod_revision": was.revision.saturating_add(1).to_string(),
+                "mod_revision": was.version.revision.saturating_add(1).to_string(),
             }),
-            json!({ "key": owner, "target": "MOD", "result": "EQUAL", "mod_revision": was.written.to_string() }),
+            json!({
+                "key": of_owner,
+                "target": "MOD",
+                "result": "EQUAL",
+                "mod_revision": was.version.written.to_string(),
+            }),
         ];
         compare.extend(was.present.iter().map(|name| {
             json!({ "key": key(name), "target": "CREATE", "result": "GREATER", "create_revision": "0" })
         }));
         // Its revision is that of the write then.
-        let mark = json!({ "requestPut": { "key": owner, "ignore_value": true } });
+        let mark = match owner {
+            Some(owner) => json!({ "key": of_owner, "value": BASE64.encode(owner.to_string()) }),
+            None => json!({ "key": of_owner, "ignore_value": true }),
+        };
+        let mark = json!({ "requestPut": mark });
         let success: Vec<_> = writes.iter().map(write).chain([mark]).collect();
         let request = json!({ "compare": compare, "success": success });
         let done: Transaction = self.cluster.call("kv/txn", &request)?;
@@ -171,27 +188,29 @@ impl Store for Client {
         Ok(written)
     }
 
-    fn own(&self, public_key: &str, former: i64) -> Result<(), Failure> {
+    fn own(&self, owner: Owner, former: i64) -> Result<(), Failure> {
+        let list = number()?;
+        let owner = Owner { list, ..owner };
         let key = BASE64.encode(self.owner());
-        let own = |since: i64, change: Value| {
-            let request = json!({
-                "compare": [{
-                    "key": key,
-                    "target": "CREATE",
-                    "result": "EQUAL",
-                    "create_revision": since.to_string(),
-                }],
-                "success": [change],
-            });
-            let done = self.cluster.call("kv/txn", &request);
-            done.map(|_: Transaction| ())
-        };
-        if former != 0 {
-            own(former, json!({ "requestDeleteRange": { "key": key } }))?;
-        }
-        let value = BASE64.encode(public_key);
-        own(0, json!({ "requestPut": { "key": key, "value": value } }))
+        let value = BASE64.encode(owner.to_string());
+        let request = json!({
+            "compare": [{
+                "key": key,
+                "target": "MOD",
+                "result": "EQUAL",
+                "mod_revision": former.to_string(),
+            }],
+            "success": [{ "requestPut": { "key": key, "value": value } }],
+        });
+        let done = self.cluster.call("kv/txn", &request);
+        done.map(|_: Transaction| ())
     }
+}
+
+/// Returns a number for a new list.
+fn number() -> Result<u64, Failure> {
+    getrandom::u64()
+        .map_err(|error| Failure::setting(format!("the system has no random numbers: {error}")))
 }
 
 /// Returns the text of bytes in base64. What is no text is no host's entry either.

@@ -24,7 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const PATIENCE_WITH_ALL: Duration = Duration::from_secs(3);
 /// Most bytes of an answer.
 pub(super) const MOST_BYTES: u64 = 64 << 20;
-/// Codes of errors: the member has no leader or no time, and the token is not valid any more.
+/// Codes of errors: the revision is not remembered, or not reached yet; the member has no leader or no time; and the
+/// token is not valid any more.
+const OUT_OF_RANGE: u32 = 11;
 const UNAVAILABLE: u32 = 14;
 const UNAUTHENTICATED: u32 = 16;
 /// Header with which a member ends a watch when it has lost the majority.
@@ -54,6 +56,8 @@ struct Access {
 enum Trouble {
     /// The token is not valid.
     Token,
+    /// It does not have that revision.
+    Revision(String),
     /// No member answers, with the reason of each.
     Away(String),
     /// The registry refuses, or answers with what means nothing.
@@ -96,6 +100,19 @@ impl Cluster {
         self.read(&mut response)
     }
 
+    /// Requests something of a revision; returns none if that is not remembered.
+    pub(super) fn call_in_the_past<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        request: &Value,
+    ) -> Result<Option<T>, Failure> {
+        match self.request_anew(method, request, PATIENCE) {
+            Ok(mut response) => self.read(&mut response).map(Some),
+            Err(Trouble::Revision(_)) => Ok(None),
+            Err(trouble) => Err(self.failure(trouble)),
+        }
+    }
+
     fn read<T: DeserializeOwned>(&self, response: &mut Response<Body>) -> Result<T, Failure> {
         let body = response.body_mut().with_config().limit(MOST_BYTES);
         body.read_json()
@@ -116,19 +133,33 @@ impl Cluster {
         request: &Value,
         time: Duration,
     ) -> Result<Response<Body>, Failure> {
-        let trouble = match self.try_request(method, request, time) {
+        let answer = self.request_anew(method, request, time);
+        answer.map_err(|trouble| self.failure(trouble))
+    }
+
+    /// Sends a request with the present token, and with another one if that is not valid any more.
+    fn request_anew(
+        &self,
+        method: &str,
+        request: &Value,
+        time: Duration,
+    ) -> Result<Response<Body>, Trouble> {
+        match self.try_request(method, request, time) {
             // It is valid for some minutes.
             Err(Trouble::Token) => {
                 self.access().token = None;
                 self.try_request(method, request, time)
             }
             other => other,
-        };
-        trouble.map_err(|trouble| match trouble {
+        }
+    }
+
+    fn failure(&self, trouble: Trouble) -> Failure {
+        match trouble {
             Trouble::Token => self.refused("it gives a token that it does not accept"),
-            Trouble::Refused(what) => self.refused(&what),
+            Trouble::Revision(what) | Trouble::Refused(what) => self.refused(&what),
             Trouble::Away(what) => does_not_answer(&what),
-        })
+        }
     }
 
     fn try_request(
@@ -210,6 +241,7 @@ impl Cluster {
         Err(match refusal {
             Ok(Refusal { code, .. }) if code == UNAUTHENTICATED => Trouble::Token,
             Ok(refusal) if refusal.code == UNAVAILABLE => Trouble::Away(refusal.error),
+            Ok(refusal) if refusal.code == OUT_OF_RANGE => Trouble::Revision(refusal.error),
             _ if status >= SERVER_ERROR => Trouble::Away(format!("HTTP status {status}")),
             Ok(refusal) => Trouble::Refused(refusal.error),
             Err(_) => Trouble::Refused(format!("{url} is not etcd (HTTP status {status})")),

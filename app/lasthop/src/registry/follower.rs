@@ -10,7 +10,7 @@ use runtime::control::ask_reload;
 
 use super::Folders;
 use super::client::Client;
-use super::mirror::Copied;
+use super::copied::Copied;
 use super::watch::Watch;
 use crate::config::Source;
 use crate::failure::Failure;
@@ -95,7 +95,7 @@ impl Follower {
 
     /// Returns the last change of the registry that is in the folders.
     fn revision(&self) -> i64 {
-        Copied::read(&self.folders).revision
+        Copied::read(&self.folders).version.revision
     }
 
     fn reload(&self) {

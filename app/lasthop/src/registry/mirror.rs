@@ -1,31 +1,30 @@
 //! Folders as a copy of the list that etcd has.
 //!
-//! The list is an entry for each host, below the prefix of the gateway. A file beside the copies has the revision up to
-//! which they are up to date, and what the registry had then: so an answer of a few bytes shows that nothing has
-//! changed, a host that is missing in the registry has been removed there, and one that it never had is added.
+//! The list is an entry for each host, below the prefix of the gateway. [`Copied`] has the revision up to which the
+//! copies are up to date, and what the registry had then: so an answer of a few bytes shows that nothing has changed, a
+//! host that is missing in the registry has been removed there, and one that it never had is added.
+//!
+//! A list that was lost is begun anew by a gateway with all that it knows. Then the list names its ancestors: a
+//! machine that has known no more than they contain takes it as it is, and adds nothing of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-use std::slice;
 use std::sync::Arc;
+use std::{mem, slice};
 
 use hosts::Decline;
-use serde::{Deserialize, Serialize};
-use session::PublicKey;
 
+use super::copied::Copied;
 use super::folders::file_of;
-use super::store::{Listing, Origin, State, Store, Write};
-use super::{Change, Folders, Registry, host_of, key_of};
+use super::merge::{Base, Merge};
+use super::store::{Listing, Owner, State, Store, Write};
+use super::{Change, Folders, Registry, host_of, key_of, keys_in};
 use crate::config::Source;
 use crate::config::entry::{Kind, Texts};
 use crate::config::gateway::GatewayConfig;
 use crate::config::values::Name;
-use crate::daemon::unix_seconds;
 use crate::failure::Failure;
-use crate::state::{FormerKeys, replace};
+use crate::state::FormerKeys;
 
-/// File with what is known of the registry, in the first folder.
-const FILE: &str = "registry.json";
 /// Most writes at a time; etcd allows 128.
 const MOST_WRITES: usize = 100;
 
@@ -36,49 +35,6 @@ pub(super) struct Mirror<S> {
     source: Source,
     folders: Folders,
     copied: Copied,
-}
-
-/// What is known of the registry.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct Copied {
-    origin: Origin,
-    /// Number of its last change that is in the folders.
-    pub(super) revision: i64,
-    /// Revision of the last write by a gateway.
-    written: i64,
-    /// Keys that it has.
-    keys: BTreeSet<String>,
-    /// Entries that this gateway did not take: they are tried again each time.
-    refused: BTreeMap<String, String>,
-}
-
-impl Copied {
-    /// Reads it. A file that is missing or damaged is made anew.
-    pub(super) fn read(folders: &Folders) -> Self {
-        let text = path_in(folders).and_then(|path| std::fs::read_to_string(path).ok());
-        let read = text.and_then(|text| serde_json::from_str(&text).ok());
-        read.unwrap_or_default()
-    }
-
-    /// Returns true if this listing is of another list, or of an earlier day.
-    fn is_before(&self, listing: &Listing) -> bool {
-        listing.origin != self.origin
-            || listing.revision < self.revision
-            || listing.written < self.written
-    }
-
-    fn write(&self, folders: &Folders) -> Result<(), Failure> {
-        let Some(path) = path_in(folders) else {
-            return Ok(());
-        };
-        let text = serde_json::to_string(self).map_err(Failure::broken)?;
-        replace(&path, &text)
-    }
-}
-
-fn path_in(folders: &Folders) -> Option<PathBuf> {
-    Some(folders.first()?.join(FILE))
 }
 
 /// Which changes of the registry the gateway takes.
@@ -129,38 +85,67 @@ impl<S: Store> Mirror<S> {
         })
     }
 
-    /// Begins a copy of the list in `found`, which this gateway has not known; returns its own one.
-    fn begin(&mut self, found: &Listing) -> Result<Listing, Failure> {
+    /// Goes on with the list in `found`, which is another one than that which is known; returns all of it, and how it
+    /// is merged with what is known here if it may lack some of that.
+    fn change_list(&mut self, found: &Listing) -> Result<(Listing, Option<Merge>), Failure> {
         let keys = GatewayConfig::load(&self.source)?.keys(&self.source)?;
         let own = keys.key.public_key().to_string();
         let former = keys.former.into_iter().chain(keys.ended);
         let former = former.map(|key| key.public_key().to_string());
         let all: BTreeSet<_> = former.chain([own.clone()]).collect();
+        let is_ours = all.contains(&found.owner.public_key);
         // Other machines with its keys are to see that one of an earlier day is another list.
-        let (origin, known) = (found.origin, self.copied.origin);
-        let is_earlier = origin.cluster == known.cluster && origin.revision <= known.revision;
-        let renewed = is_earlier && all.contains(&found.owner);
-        self.store
-            .own(&own, if renewed { origin.revision } else { 0 })?;
+        let number = found.version.list;
+        let is_former = is_ours && self.copied.versions().any(|known| known.list == number);
+        if !self.copied.is_within(found) {
+            let next = if is_former {
+                found.owner.after(&found.version)
+            } else {
+                Owner::default()
+            };
+            let written = if is_former { found.version.written } else { 0 };
+            let public_key = own;
+            self.store.own(Owner { public_key, ..next }, written)?;
+        }
         let listing = self.store.list(0)?;
-        if !all.contains(&listing.owner) {
-            let owner = &listing.owner;
+        let owner = &listing.owner.public_key;
+        if owner.is_empty() {
+            return Err(changed_meanwhile());
+        }
+        if !all.contains(owner) {
             let what = format!(
                 "the registry has the list of another gateway below `prefix`, that with the key {owner}; give this one \
                  another prefix, or remove the key `owner` there if that was this gateway's"
             );
             return Err(self.source.wrong(None, what));
         }
-        let is_same = listing.origin == found.origin;
-        if origin.revision != 0 && is_same == renewed {
+        if is_ours && (listing.version.list == number) == is_former {
             // It has become another one again.
             return Err(changed_meanwhile());
         }
-        self.copied = Copied {
-            origin: listing.origin,
-            ..Copied::default()
-        };
-        Ok(listing)
+        if self.copied.is_within(&listing) {
+            self.copied.note(&listing);
+            return Ok((listing, None));
+        }
+        let merge = self.merge(&listing, is_former.then_some(found))?;
+        Ok((listing, Some(merge)))
+    }
+
+    /// Compares what is known here with a list that may lack some of it, and that has taken the place of `former`, one
+    /// of an earlier day, if it was one.
+    fn merge(&mut self, listing: &Listing, former: Option<&Listing>) -> Result<Merge, Failure> {
+        let before = mem::take(&mut self.copied);
+        let base = Base::of(former.unwrap_or(listing), &before, former.is_some());
+        self.copied.note(listing);
+        let mut newer = self.store.list(base.entries)?;
+        if newer.version != listing.version {
+            return Err(changed_meanwhile());
+        }
+        let newer = newer.entries.drain(..).map(|(key, _)| key).collect();
+        if base.keys > 0 {
+            self.copied.keys = self.store.keys(base.keys)?.unwrap_or_default();
+        }
+        Merge::new(&self.folders, before, listing, base, &newer)
     }
 
     /// Returns the keys that the registry had and has no more.
@@ -173,9 +158,13 @@ impl<S: Store> Mirror<S> {
         if known.len() + added.count() == listing.count {
             return Ok(BTreeSet::new());
         }
-        let present = self.store.keys(listing.revision)?;
+        let present = self.store.keys(listing.version.revision)?;
+        let present = present.ok_or_else(changed_meanwhile)?;
         // They may be those of another list by now.
-        if self.copied.is_before(&self.store.list(listing.revision)?) {
+        if self
+            .copied
+            .is_before(&self.store.list(listing.version.revision)?)
+        {
             return Err(changed_meanwhile());
         }
         Ok(known - &present)
@@ -291,91 +280,74 @@ impl<S: Store> Mirror<S> {
         })
     }
 
-    /// Adds the hosts to the registry that it never had. If it is new to this gateway, an empty one or one of an
-    /// earlier day, also takes entries out of it that are older than what this gateway knew `before`; returns the keys
-    /// of those.
-    fn teach(
-        &mut self,
-        listing: &Listing,
-        before: Option<&Copied>,
-    ) -> Result<BTreeSet<String>, Failure> {
-        let stale = before.map(|before| self.stale(listing, before));
-        let stale = stale.transpose()?.unwrap_or_default();
+    /// Adds the hosts to the registry that it never had. If it may lack what is known here, also puts that in place of
+    /// entries that are older.
+    fn teach(&mut self, listing: &Listing, merge: &Merge) -> Result<(), Failure> {
+        let Merge { before, stale, .. } = merge;
         let listed = listing.entries.iter().map(|(key, _)| key);
-        let had: BTreeSet<_> = listed.filter(|key| !stale.contains(*key)).collect();
+        let had: BTreeSet<_> = listed.chain(&self.copied.keys).collect();
+        let is_own = |key: &String| stale.contains(key) || !had.contains(key);
+        let mut refused = before.refused.clone();
+        refused.retain(|key, _| is_own(key));
         let mut own = BTreeMap::new();
         for kind in Kind::ALL {
             for name in self.folders.names(kind)? {
                 let key = key_of(kind, &name);
-                if !had.contains(&key) && !self.copied.keys.contains(&key) {
+                if is_own(&key) {
                     own.insert(key, self.folders.text(kind, &name)?.unwrap_or_default());
                 }
             }
         }
+        own.extend(refused.clone());
         let puts = own.iter().map(|(key, text)| Write::Put(key, text));
         let deletes = stale.iter().filter(|key| !own.contains_key(*key));
         let deletes = deletes.map(|key| Write::Delete(key));
         let writes: Vec<_> = puts.chain(deletes).collect();
         for some in writes.chunks(MOST_WRITES) {
-            self.write(some)?;
+            self.write(some, None)?;
         }
-        Ok(stale)
+        self.copied.refused.extend(refused);
+        Ok(())
     }
 
-    /// Returns the keys of entries that are older than the folders: one has a public key that counts no more, or that
-    /// a host by another name has now, or it lacks one that its host has got since.
-    fn stale(&self, listing: &Listing, before: &Copied) -> Result<BTreeSet<String>, Failure> {
-        let (mut hosts, mut former) = (BTreeMap::new(), BTreeSet::new());
-        for kind in Kind::ALL {
-            for name in self.folders.names(kind)? {
-                let text = self.folders.text(kind, &name)?.unwrap_or_default();
-                hosts.insert(key_of(kind, &name), keys_in(&text));
-            }
-            if let Some(folder) = self.folders.folder(kind) {
-                let keys = FormerKeys::read(folder).at(unix_seconds()).into_iter();
-                former.extend(keys.map(|(key, _)| key));
-            }
+    /// Writes into the registry that its list contains all that was known before a merge.
+    fn name_ancestors(&mut self, listing: &Listing, merge: &Merge) -> Result<(), Failure> {
+        let mut owner = listing.owner.clone();
+        for version in merge.before.versions() {
+            owner.add_ancestor(*version);
         }
-        // Their hosts were not removed.
-        for text in before.refused.values() {
-            former = &former - &keys_in(text);
+        let before = &listing.owner.ancestors;
+        if owner.ancestors != *before {
+            if before.is_empty() && !merge.has_more {
+                owner.same_at = self.copied.version.revision;
+            }
+            self.write(&[], Some(&owner))?;
         }
-        let each = hosts.iter();
-        let each = each.flat_map(|(name, keys)| keys.iter().map(move |key| (key, name)));
-        let names: BTreeMap<_, _> = each.collect();
-        let is_stale = |(name, text): &&(String, String)| {
-            let (keys, present) = (keys_in(text), hosts.get(name));
-            let lacks_one =
-                present.is_some_and(|present| keys.is_subset(present) && keys != *present);
-            let is_old = |key: &PublicKey| match names.get(key) {
-                Some(its) => *its != name && present.is_none(),
-                None => former.contains(key),
-            };
-            lacks_one || keys.iter().any(is_old)
-        };
-        let stale = listing.entries.iter().filter(is_stale);
-        Ok(stale.map(|(name, _)| name.clone()).collect())
+        self.copied.ancestors = owner.ancestors;
+        Ok(())
     }
 
-    /// Writes to the registry what it has not changed itself since it was read.
-    fn write(&mut self, writes: &[Write<'_>]) -> Result<(), Failure> {
+    /// Writes to the registry what it has not changed itself since it was read, and whose list it is, if that is given.
+    fn write(&mut self, writes: &[Write<'_>], owner: Option<&Owner>) -> Result<(), Failure> {
         let keys = writes.iter().map(Write::key);
         let was = State {
-            revision: self.copied.revision,
-            written: self.copied.written,
+            version: self.copied.version,
             present: keys.filter(|key| self.copied.keys.contains(*key)).collect(),
         };
-        let Some(revision) = self.store.write(writes, &was)? else {
-            return self.recognize(writes);
+        let Some(revision) = self.store.write(writes, owner, &was)? else {
+            return self.recognize(writes, owner);
         };
-        self.note(writes, revision, revision);
+        let version = &mut self.copied.version;
+        (version.written, version.revision) = (revision, revision);
+        self.note(writes);
         Ok(())
     }
 
     /// Returns without an error if the registry has exactly this already: a member may have done it, and not answered.
-    fn recognize(&mut self, writes: &[Write<'_>]) -> Result<(), Failure> {
-        let listing = self.store.list(self.copied.revision)?;
-        let present = self.store.keys(listing.revision)?;
+    fn recognize(&mut self, writes: &[Write<'_>], owner: Option<&Owner>) -> Result<(), Failure> {
+        let listing = self.store.list(self.copied.version.revision)?;
+        let present = self.store.keys(listing.version.revision)?;
+        let present = present.ok_or_else(changed_meanwhile)?;
         let is_done = |write: &Write<'_>| match write {
             Write::Put(key, text) => {
                 let mut entries = listing.entries.iter();
@@ -387,17 +359,18 @@ impl<S: Store> Mirror<S> {
             let mut puts = writes.iter();
             puts.any(|write| matches!(write, Write::Put(its, _) if its == key))
         };
-        let is_same = !self.copied.is_before(&listing);
+        let is_same =
+            !self.copied.is_before(&listing) && owner.is_none_or(|owner| *owner == listing.owner);
         if is_same && writes.iter().all(is_done) && listing.entries.iter().all(is_ours) {
-            self.note(writes, listing.revision, listing.written);
+            self.copied.version = listing.version;
+            self.note(writes);
             return Ok(());
         }
         Err(changed_meanwhile())
     }
 
-    /// Takes note of writes that were done, the last of a gateway by now.
-    fn note(&mut self, writes: &[Write<'_>], revision: i64, written: i64) {
-        (self.copied.revision, self.copied.written) = (revision, written);
+    /// Takes note of writes that were done.
+    fn note(&mut self, writes: &[Write<'_>]) {
         for write in writes {
             // An entry that was not taken is there no more.
             self.copied.refused.remove(write.key());
@@ -419,17 +392,18 @@ impl<S: Store> Registry for Mirror<S> {
         self.source = Source::read(self.source.path())?;
         self.copied = Copied::read(&self.folders);
         let before = self.copied.clone();
-        let mut listing = self.store.list(self.copied.revision)?;
-        let mut is_new = false;
+        let mut listing = self.store.list(self.copied.version.revision)?;
+        let mut merge = None;
         if self.copied.is_before(&listing) {
-            listing = self.begin(&listing)?;
-            is_new = true;
+            (listing, merge) = self.change_list(&listing)?;
         }
         let gone = self.gone(&listing)?;
-        self.copied.revision = listing.revision;
-        self.copied.written = listing.written;
-        let stale = self.teach(&listing, is_new.then_some(&before))?;
-        listing.entries.retain(|(key, _)| !stale.contains(key));
+        self.copied.note(&listing);
+        let merge = merge.unwrap_or_default();
+        self.teach(&listing, &merge)?;
+        self.name_ancestors(&listing, &merge)?;
+        let entries = &mut listing.entries;
+        entries.retain(|(key, _)| !merge.stale.contains(key));
         let mut outcome = Outcome::default();
         let changes = self.changes(&listing, &gone, &mut outcome)?;
         if !changes.is_empty() {
@@ -477,7 +451,7 @@ impl<S: Store> Registry for Mirror<S> {
             );
             return Err(Failure::setting(what));
         }
-        self.write(&writes)?;
+        self.write(&writes, None)?;
         self.folders.apply(change)?;
         self.copied.write(&self.folders)
     }
@@ -487,13 +461,4 @@ fn changed_meanwhile() -> Failure {
     let what =
         "the list in the registry was changed by somebody else at the same time; run this again";
     Failure::setting(what)
-}
-
-/// Returns the public keys of a host and of its invitation. What is no entry of a host has none.
-pub(super) fn keys_in(text: &str) -> BTreeSet<PublicKey> {
-    let table: toml::Table = toml::from_str(text).unwrap_or_default();
-    let invitation = table.get("invitation").and_then(toml::Value::as_table);
-    let tables = [Some(&table), invitation].into_iter().flatten();
-    let keys = tables.filter_map(|table| table.get("public_key")?.as_str()?.parse().ok());
-    keys.collect()
 }

@@ -1,15 +1,14 @@
-//! Copies of a list in a modelled etcd, with faults that a seed decides.
+//! Copies of a list in a modelled etcd.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use machine::RandomStream;
 use runtime::KeyClaim;
 use session::{PrivateKey, PublicKey};
 use tempfile::TempDir;
 
-use super::mirror::{Mirror, keys_in};
+use super::mirror::Mirror;
 use super::model::{Etcd, Faults};
 use super::{Change, Folders, Registry, key_of};
 use crate::config::Source;
@@ -30,12 +29,10 @@ pub(super) fn key(number: u64) -> PublicKey {
 pub(super) struct Machine {
     folder: TempDir,
     etcd: Arc<Etcd>,
-    /// The era of the list that it knows.
-    era: (u64, i64),
 }
 
 impl Machine {
-    fn new(etcd: &Arc<Etcd>) -> Self {
+    pub(super) fn new(etcd: &Arc<Etcd>) -> Self {
         Self::with(etcd, &PrivateKey::from_bytes([9; 32]), "10.73.0.1/24")
     }
 
@@ -53,11 +50,7 @@ impl Machine {
             std::fs::create_dir(folder.path().join(kind)).unwrap();
         }
         let etcd = Arc::clone(etcd);
-        Self {
-            folder,
-            etcd,
-            era: (0, 0),
-        }
+        Self { folder, etcd }
     }
 
     fn path(&self) -> PathBuf {
@@ -68,7 +61,7 @@ impl Machine {
         Source::read(&self.path()).unwrap()
     }
 
-    fn folders(&self) -> Folders {
+    pub(super) fn folders(&self) -> Folders {
         Folders::of(&self.source()).unwrap()
     }
 
@@ -76,14 +69,18 @@ impl Machine {
         Mirror::open(Arc::clone(&self.etcd), self.source(), self.folders()).unwrap()
     }
 
-    fn members(&self) -> Members {
+    pub(super) fn members(&self) -> Members {
         Members::open(self.source(), Box::new(self.mirror()), None).unwrap()
     }
 
-    /// Invites a mobile host with the key of this number.
+    /// Invites a mobile host with the key of this number, which it has in its name, too.
     fn invite(&self, number: u64) {
-        let (kind, name, expires) = (Kind::Mobile, &*format!("h{number}"), u32::MAX);
-        let key = key(number);
+        self.invite_again(&format!("h{number}"), number);
+    }
+
+    /// Invites the mobile host of this name with the key of this number.
+    fn invite_again(&self, name: &str, number: u64) {
+        let (kind, key, expires) = (Kind::Mobile, key(number), u32::MAX);
         let invitee = Invitee {
             kind,
             name,
@@ -95,7 +92,7 @@ impl Machine {
     }
 
     /// Returns the texts of all hosts by their keys in etcd.
-    fn hosts(&self) -> BTreeMap<String, String> {
+    pub(super) fn hosts(&self) -> BTreeMap<String, String> {
         let folders = self.folders();
         let hosts = |kind| {
             let names = folders.names(kind).unwrap().into_iter();
@@ -108,14 +105,14 @@ impl Machine {
         Kind::ALL.into_iter().flat_map(hosts).collect()
     }
 
-    fn former(&self) -> BTreeSet<PublicKey> {
+    pub(super) fn former(&self) -> BTreeSet<PublicKey> {
         let former = FormerKeys::read(&self.folder.path().join("peers"));
         let former = former.at(unix_seconds()).into_iter();
         former.map(|(key, _)| key).collect()
     }
 
     /// Checks that the folders are the list, but for entries that are valid with none of the others.
-    fn is_up_to_date(&self, context: &str) {
+    pub(super) fn is_up_to_date(&self, context: &str) {
         let (list, hosts) = (self.etcd.entries(), self.hosts());
         GatewayConfig::load(&self.source()).unwrap();
         for (key, text) in &list {
@@ -135,217 +132,6 @@ impl Machine {
             assert!(list.contains_key(key), "{context}: {key} is only here");
         }
     }
-}
-
-fn has(hosts: &BTreeMap<String, String>, key: &PublicKey) -> bool {
-    let key = key.to_string();
-    hosts.values().any(|text| text.contains(&key))
-}
-
-/// Machines with the same keys, their operator, and what he may rely on.
-struct Site {
-    etcd: Arc<Etcd>,
-    machines: Vec<Machine>,
-    random: RandomStream,
-    number: u64,
-    /// Keys that count, as they were added with success.
-    added: BTreeSet<PublicKey>,
-    /// Keys that count no more, as they were removed or replaced with success.
-    removed: BTreeSet<PublicKey>,
-    /// The era of which this holds.
-    era: (u64, i64),
-}
-
-impl Site {
-    fn new(seed: u64, machines: usize) -> Self {
-        let etcd = Arc::new(Etcd::new(seed));
-        Self {
-            machines: (0..machines).map(|_| Machine::new(&etcd)).collect(),
-            etcd,
-            random: RandomStream::named(seed, "operator"),
-            number: 0,
-            added: BTreeSet::new(),
-            removed: BTreeSet::new(),
-            era: (0, 0),
-        }
-    }
-
-    fn remove(&mut self, keys: BTreeSet<PublicKey>) {
-        self.added.retain(|key| !keys.contains(key));
-        self.removed.extend(keys);
-    }
-
-    /// Takes note of what others have removed, and of what nobody remembers after a loss: each machine adds all that it
-    /// has to a list that is new to it.
-    fn look(&mut self) {
-        let removed = self.etcd.take_removed();
-        self.remove(removed);
-        let era = self.etcd.era();
-        if self.era != era {
-            let former = self.machines.iter().flat_map(Machine::former);
-            let former: BTreeSet<_> = former.collect();
-            self.removed.retain(|key| former.contains(key));
-            self.era = era;
-        }
-        for machine in self.machines.iter().filter(|machine| machine.era != era) {
-            let hosts = machine.hosts();
-            self.removed.retain(|key| !has(&hosts, key));
-        }
-    }
-
-    /// Has the data be lost when each machine knows all of them: it is promised no more.
-    fn lose(&mut self) {
-        let faults = self.etcd.set_faults(Faults::default());
-        for machine in self.machines.iter().chain(&self.machines) {
-            machine.mirror().refresh().unwrap();
-        }
-        self.look();
-        for machine in &mut self.machines {
-            machine.era = self.era;
-        }
-        self.etcd.lose_some();
-        self.etcd.set_faults(faults);
-    }
-
-    /// Has a machine do something, if all of them know the list.
-    fn step(&mut self) {
-        self.look();
-        let which = self.random.below(self.machines.len() as u64) as usize;
-        let machine = &mut self.machines[which];
-        let (era, before) = (self.etcd.era(), machine.hosts());
-        let refreshed = machine.mirror().refresh();
-        if refreshed.is_err() {
-            assert_eq!(machine.hosts(), before);
-        }
-        // What was removed in a list that is new to it may be there again.
-        self.look();
-        if refreshed.is_ok() && self.era == era {
-            self.machines[which].era = era;
-        }
-        if self.machines.iter().all(|machine| machine.era == self.era) {
-            self.operate(which);
-            self.look();
-        }
-    }
-
-    /// Has the operator change the list at a machine.
-    fn operate(&mut self, which: usize) {
-        let machine = &self.machines[which];
-        let mut members = machine.members();
-        let hosts = machine.hosts();
-        let chosen = self.random.below(hosts.len() as u64 + 1) as usize;
-        let name = hosts.keys().nth(chosen);
-        let name = name
-            .and_then(|key| key.split_once('/'))
-            .map(|(_, name)| name);
-        self.number += 1;
-        let (new, another) = (key(self.number), format!("h{}", self.number));
-        let entry = name.and_then(|name| members.find(name));
-        let invited = entry.as_ref().and_then(|entry| entry.invitation);
-        let invited: BTreeSet<_> = invited.iter().map(|open| open.public_key.0).collect();
-        let all: BTreeSet<_> = entry
-            .and_then(|entry| entry.key)
-            .into_iter()
-            .chain(invited.clone())
-            .collect();
-        let (mut former, mut is_new) = (BTreeSet::new(), false);
-        let done = match (self.random.below(6), name) {
-            (0, Some(name)) => members.rename(name, &another),
-            (1, Some(name)) => {
-                former = all.clone();
-                members.revoke(name)
-            }
-            (2 | 3, Some(_)) if !invited.is_empty() => {
-                (former, is_new) = (all.clone(), true);
-                let of = *invited.first().unwrap();
-                store_claim(&mut members, &KeyClaim { of, key: new }).map(drop)
-            }
-            (choice, name) => {
-                is_new = true;
-                let again = name.filter(|_| choice == 4);
-                former = again.map(|_| invited).unwrap_or_default();
-                let name = again.unwrap_or(&another);
-                let (kind, key, expires) = (Kind::Mobile, new, u32::MAX);
-                let invitee = Invitee {
-                    kind,
-                    name,
-                    key,
-                    expires,
-                };
-                members.invite(invitee, &toml::Table::new()).map(drop)
-            }
-        };
-        if done.is_ok() {
-            self.remove(former);
-            self.added.extend(is_new.then_some(new));
-        } else {
-            // It may be done, and only the answer be lost.
-            let list = self.etcd.entries();
-            self.added
-                .retain(|key| !all.contains(key) || has(&list, key));
-        }
-    }
-
-    /// Checks everything, after the faults have ended.
-    fn is_right(&mut self, context: &str) {
-        self.etcd.set_faults(Faults::default());
-        for _ in 0..2 {
-            for machine in &mut self.machines {
-                machine.mirror().refresh().unwrap();
-            }
-            self.look();
-        }
-        let revision = self.etcd.revision();
-        for machine in &self.machines {
-            machine.mirror().refresh().unwrap();
-            machine.is_up_to_date(context);
-        }
-        assert_eq!(self.etcd.revision(), revision, "{context}");
-        let list = self.etcd.entries();
-        for key in &self.added {
-            assert!(has(&list, key), "{context}: {key} is lost");
-        }
-        for key in &self.removed {
-            assert!(!has(&list, key), "{context}: {key} is back");
-        }
-        let added = |text: &&String| !keys_in(text).is_disjoint(&self.added);
-        let added = list.values().filter(added);
-        let mut addresses: Vec<_> = added.map(|text| text.split("\"10.").nth(1)).collect();
-        addresses.sort_unstable();
-        assert!(
-            addresses.is_sorted_by(|one, next| one < next),
-            "{context}: {list:?}"
-        );
-    }
-}
-
-/// Has everything happen to machines, one time for each seed.
-fn endure(machines: usize, seeds: u64) {
-    for seed in 0..seeds {
-        let mut site = Site::new(seed, machines);
-        site.etcd.set_faults(Faults {
-            answers: seed % 6,
-            others: seed % 20,
-            losses: if machines == 1 { seed % 3 } else { 0 },
-        });
-        for step in 1..=30 {
-            site.step();
-            if machines > 1 && step % 10 == 0 {
-                site.lose();
-            }
-        }
-        site.is_right(&format!("seed {seed}"));
-    }
-}
-
-#[test]
-fn a_copy_is_the_list_whatever_has_happened() {
-    endure(1, 14);
-}
-
-#[test]
-fn two_machines_have_one_list_whatever_has_happened() {
-    endure(2, 14);
 }
 
 /// Returns a machine that knows these hosts, and its etcd, in which they have been put.
@@ -424,6 +210,52 @@ fn what_was_revoked_stays_so_in_an_etcd_of_an_earlier_day() {
     }
 }
 
+/// The machine has taken the place of another one, and got the list when the host was in it no more.
+#[test]
+fn what_a_machine_has_never_known_stays_away_from_an_etcd_of_an_earlier_day() {
+    for more in [0, 1_000] {
+        let (first, etcd) = known(&[]);
+        first.invite(1);
+        first.invite(2);
+        let day = etcd.revision();
+        let (of, key) = (key(2), key(12));
+        store_claim(&mut first.members(), &KeyClaim { of, key }).unwrap();
+        first.members().revoke("h1").unwrap();
+        let second = Machine::new(&etcd);
+        second.mirror().refresh().unwrap();
+        let hosts = second.hosts();
+        etcd.restore(day, more);
+        for _ in 0..2 {
+            assert_eq!(second.mirror().refresh().unwrap().len(), 0);
+            assert_eq!(second.hosts(), hosts);
+            assert_eq!(etcd.entries(), hosts);
+        }
+    }
+}
+
+/// Somebody removes a host, and adds another one, before the machine looks that knows more.
+#[test]
+fn what_others_change_in_a_list_that_was_begun_anew_stays_so() {
+    let (machine, etcd) = known(&[]);
+    (1..=3).for_each(|number| machine.invite(number));
+    let behind = Machine::new(&etcd);
+    behind.mirror().refresh().unwrap();
+    machine.members().revoke("h1").unwrap();
+    machine.members().rename("h2", "cam2").unwrap();
+    etcd.restore(0, 0);
+    behind.mirror().refresh().unwrap();
+    behind.members().revoke("h3").unwrap();
+    behind.invite(4);
+    for machine in [&machine, &behind, &machine] {
+        assert_eq!(machine.mirror().refresh().unwrap().len(), 0);
+    }
+    let hosts = machine.hosts();
+    let names: Vec<_> = hosts.keys().map(String::as_str).collect();
+    assert_eq!(names, ["peers/cam2", "peers/h4"]);
+    assert_eq!(behind.hosts(), hosts);
+    assert_eq!(etcd.entries(), hosts);
+}
+
 /// The first machine has given it all that it had, and more, before the second one looks.
 #[test]
 fn an_etcd_of_an_earlier_day_is_another_list_for_each_machine() {
@@ -489,5 +321,64 @@ fn changes_that_need_each_other_are_taken_though_others_are_not() {
     etcd.put("peers/cam2", &host(2, 4));
     etcd.put("peers/rubbish", "name = ");
     assert_eq!(machine.mirror().refresh().unwrap().len(), 1);
+    machine.is_up_to_date("afterwards");
+}
+
+/// Only the first machine knows the latest changes when the data are lost. Whichever looks first, they stay.
+#[test]
+fn a_machine_that_is_behind_undoes_nothing_in_a_list_that_was_lost() {
+    for (is_first, losses) in [(false, 1), (true, 1), (false, 2), (true, 2)] {
+        let (machine, etcd) = known(&[]);
+        let behind = Machine::new(&etcd);
+        (1..=4).for_each(|number| machine.invite(number));
+        behind.mirror().refresh().unwrap();
+        machine.members().rename("h1", "cam1").unwrap();
+        machine.members().revoke("h2").unwrap();
+        machine.invite_again("h3", 13);
+        let (of, key) = (key(4), key(14));
+        store_claim(&mut machine.members(), &KeyClaim { of, key }).unwrap();
+        for number in 0..losses {
+            etcd.restore(0, 0);
+            let machines = [(&behind, is_first), (&machine, true)];
+            for (one, _) in machines.into_iter().filter(|(_, looks)| *looks) {
+                one.mirror().refresh().unwrap();
+            }
+            machine.invite(5 + number);
+        }
+        let hosts = machine.hosts();
+        let names = ["peers/cam1", "peers/h3", "peers/h4", "peers/h5"];
+        assert!(names.iter().all(|name| hosts.contains_key(*name)));
+        assert_eq!(hosts.len(), names.len() + losses as usize - 1);
+        for _ in 0..2 {
+            behind.mirror().refresh().unwrap();
+            machine.mirror().refresh().unwrap();
+        }
+        assert_eq!(machine.hosts(), hosts);
+        assert_eq!(behind.hosts(), hosts);
+        assert_eq!(etcd.entries(), hosts);
+    }
+}
+
+/// Two hosts have one address, and the machines have not taken the same one.
+#[test]
+fn an_entry_that_was_not_taken_is_in_the_list_again_after_a_loss() {
+    let cam1 = host(1, 2);
+    let (machine, etcd) = known(&[("peers/cam1", &cam1)]);
+    let second = Machine::new(&etcd);
+    etcd.remove("peers/cam1");
+    etcd.put("peers/cam2", &host(2, 2));
+    assert_eq!(second.mirror().refresh().unwrap().len(), 0);
+    etcd.put("peers/cam1", &cam1);
+    let look = || [&second, &machine].map(|one| one.mirror().refresh().unwrap().len());
+    assert_eq!(look(), [1, 1]);
+    let (list, [other, one]) = (etcd.entries(), [&second, &machine].map(Machine::hosts));
+    assert_ne!(one, other);
+    etcd.restore(0, 0);
+    for _ in 0..2 {
+        assert_eq!(look(), [1, 1]);
+        assert_eq!(etcd.entries(), list);
+    }
+    etcd.remove("peers/cam1");
+    assert_eq!(look(), [0, 0]);
     machine.is_up_to_date("afterwards");
 }

@@ -7,8 +7,12 @@
 mod answers;
 mod client;
 mod cluster;
+mod copied;
+#[cfg(test)]
+mod faults_tests;
 mod folders;
 mod follower;
+mod merge;
 mod mirror;
 #[cfg(test)]
 mod mirror_tests;
@@ -21,12 +25,14 @@ mod store;
 mod tests;
 mod watch;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(crate) use client::Client;
 pub(crate) use folders::{Folders, file_of};
 pub(crate) use follower::Follower;
 use mirror::Mirror;
+use session::PublicKey;
 
 use crate::config::Source;
 use crate::config::entry::Kind;
@@ -127,4 +133,13 @@ fn folder_of(kind: Kind) -> &'static str {
         Kind::Mobile => "peers",
         Kind::Gateway => "gateways",
     }
+}
+
+/// Returns the public keys of a host and of its invitation. What is no entry of a host has none.
+fn keys_in(text: &str) -> BTreeSet<PublicKey> {
+    let table: toml::Table = toml::from_str(text).unwrap_or_default();
+    let invitation = table.get("invitation").and_then(toml::Value::as_table);
+    let tables = [Some(&table), invitation].into_iter().flatten();
+    let keys = tables.filter_map(|table| table.get("public_key")?.as_str()?.parse().ok());
+    keys.collect()
 }

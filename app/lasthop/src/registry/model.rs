@@ -6,12 +6,22 @@ use std::sync::{Mutex, MutexGuard};
 use machine::RandomStream;
 use session::PublicKey;
 
-use super::mirror::keys_in;
-use super::store::{Listing, Origin, State, Store, Write};
+use super::keys_in;
+use super::store::{Listing, Owner, State, Store, Version, Write};
 use crate::failure::Failure;
 
 /// A cluster of etcd.
-pub(super) struct Etcd(Mutex<World>);
+pub(super) struct Etcd {
+    world: Mutex<World>,
+    interruption: Mutex<Option<Interruption>>,
+}
+
+/// What happens just before a request.
+struct Interruption {
+    /// Number of requests before that one.
+    requests: u64,
+    act: Box<dyn FnOnce() + Send>,
+}
 
 /// How often something goes wrong, in per cent of the requests.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,8 +39,11 @@ pub(super) struct Faults {
 struct Data {
     cluster: u64,
     revision: i64,
+    /// It remembers what was at this revision, and later.
+    forgotten: i64,
+    /// Text of the owner, if there is one.
     owner: Option<Value>,
-    /// Revision at which the owner's key was created; 0 without an owner.
+    /// Revision at which the list began; 0 without an owner.
     owned: i64,
     hosts: BTreeMap<String, Value>,
 }
@@ -40,6 +53,13 @@ struct Data {
 struct Value {
     text: String,
     changed: i64,
+}
+
+/// What others have removed: keys of hosts, also those in whose place they have put others, and names of hosts.
+#[derive(Debug, Default)]
+pub(super) struct Removed {
+    pub(super) keys: BTreeSet<PublicKey>,
+    pub(super) names: BTreeSet<String>,
 }
 
 /// The cluster and what befalls it.
@@ -52,8 +72,8 @@ struct World {
     losses: u64,
     /// Number of hosts that others have added.
     strangers: u64,
-    /// Keys of hosts that others have removed or replaced.
-    removed: BTreeSet<PublicKey>,
+    /// Keys of hosts that others have removed or replaced, and the names of those that they have removed.
+    removed: Removed,
 }
 
 impl Data {
@@ -85,13 +105,36 @@ impl Etcd {
             faults: Faults::default(),
             losses: 0,
             strangers: 0,
-            removed: BTreeSet::new(),
+            removed: Removed::default(),
         };
-        Self(Mutex::new(world))
+        Self {
+            world: Mutex::new(world),
+            interruption: Mutex::default(),
+        }
     }
 
     fn world(&self) -> MutexGuard<'_, World> {
-        self.0.lock().unwrap()
+        self.world.lock().unwrap()
+    }
+
+    /// Has something happen after some requests.
+    pub(super) fn interrupt(&self, requests: u64, act: Box<dyn FnOnce() + Send>) {
+        *self.interruption.lock().unwrap() = Some(Interruption { requests, act });
+    }
+
+    /// Has nothing of that happen any more.
+    pub(super) fn go_on(&self) {
+        *self.interruption.lock().unwrap() = None;
+    }
+
+    /// Returns what happens before the next request.
+    fn interruption(&self) -> Option<Interruption> {
+        let mut interruption = self.interruption.lock().unwrap();
+        if let Some(later) = interruption.as_mut().filter(|later| later.requests > 0) {
+            later.requests -= 1;
+            return None;
+        }
+        interruption.take()
     }
 
     /// Sets the faults from now on, and returns those before.
@@ -115,8 +158,8 @@ impl Etcd {
         hosts.map(|(key, value)| (key, value.text)).collect()
     }
 
-    /// Returns the keys of hosts that others have removed or replaced since the last call.
-    pub(super) fn take_removed(&self) -> BTreeSet<PublicKey> {
+    /// Returns what others have removed or replaced since the last call.
+    pub(super) fn take_removed(&self) -> Removed {
         std::mem::take(&mut self.world().removed)
     }
 
@@ -142,6 +185,9 @@ impl Etcd {
 
     /// Does what is requested, unless a fault prevents it.
     fn request<T>(&self, act: impl Fn(&mut Data) -> T) -> Result<T, Failure> {
+        if let Some(interruption) = self.interruption() {
+            (interruption.act)();
+        }
         let mut world = self.world();
         world.befall();
         let fault = world.random.below(100) / world.faults.answers.max(1);
@@ -171,7 +217,7 @@ impl World {
 
     fn put(&mut self, key: &str, text: &str) {
         let former = self.keys_of(key);
-        self.removed.extend(&former - &keys_in(text));
+        self.removed.keys.extend(&former - &keys_in(text));
         self.act(|data| {
             data.revision += 1;
             data.set(key, text);
@@ -180,7 +226,8 @@ impl World {
 
     fn remove(&mut self, key: &str) {
         let former = self.keys_of(key);
-        self.removed.extend(former);
+        self.removed.keys.extend(former);
+        self.removed.names.insert(key.into());
         self.act(|data| {
             data.revision += 1;
             data.hosts.remove(key);
@@ -195,7 +242,15 @@ impl World {
     fn restore(&mut self, revision: i64, more: i64) {
         self.history.retain(|data| data.revision <= revision);
         self.data = self.history.last().cloned().unwrap_or_default();
-        self.act(|data| data.revision += more);
+        self.act(|data| {
+            data.revision += more;
+            // As `etcdctl snapshot restore --bump-revision --mark-compacted` does.
+            data.forgotten = if more > 0 {
+                data.revision
+            } else {
+                data.forgotten
+            };
+        });
         self.losses += 1;
     }
 
@@ -269,16 +324,17 @@ impl Store for Etcd {
     fn list(&self, since: i64) -> Result<Listing, Failure> {
         self.request(|data| {
             let owner = data.owner.as_ref();
+            let owner = owner.map(|owner| Owner::read(&owner.text));
             let entries = data.hosts.iter();
             let entries = entries.filter(|(_, value)| value.changed > since);
             Listing {
-                origin: Origin {
-                    cluster: data.cluster,
-                    revision: data.owned,
+                cluster: data.cluster,
+                version: Version {
+                    list: owner.as_ref().map_or(0, |owner| owner.list),
+                    written: data.written(),
+                    revision: data.revision,
                 },
-                owner: owner.map(|owner| owner.text.clone()).unwrap_or_default(),
-                written: data.written(),
-                revision: data.revision,
+                owner: owner.unwrap_or_default(),
                 count: data.hosts.len(),
                 entries: entries
                     .map(|(key, value)| (key.clone(), value.text.clone()))
@@ -287,30 +343,39 @@ impl Store for Etcd {
         })
     }
 
-    fn keys(&self, revision: i64) -> Result<BTreeSet<String>, Failure> {
+    fn keys(&self, revision: i64) -> Result<Option<BTreeSet<String>>, Failure> {
         self.request(|_| ())?;
         let world = self.world();
-        if world.data.revision < revision {
-            return Err(Failure::setting("it is a future revision"));
+        let (data, mut before) = (&world.data, world.history.iter().rev());
+        if revision < data.forgotten || data.revision < revision {
+            return Ok(None);
         }
-        let mut before = world.history.iter().rev();
         let then = before.find(|data| data.revision <= revision);
-        Ok(then.map_or_else(BTreeSet::new, |data| data.hosts.keys().cloned().collect()))
+        let keys = |data: &Data| data.hosts.keys().cloned().collect();
+        Ok(Some(then.map(keys).unwrap_or_default()))
     }
 
-    fn write(&self, writes: &[Write<'_>], was: &State<'_>) -> Result<Option<i64>, Failure> {
+    fn write(
+        &self,
+        writes: &[Write<'_>],
+        owner: Option<&Owner>,
+        was: &State<'_>,
+    ) -> Result<Option<i64>, Failure> {
         self.request(|data| {
-            let is_new = |value: &Value| value.changed > was.revision;
+            let is_new = |value: &Value| value.changed > was.version.revision;
             let mut present = was.present.iter();
-            let owner = data.owner.as_mut()?;
-            if owner.changed != was.written
+            let known = data.owner.as_mut()?;
+            if known.changed != was.version.written
                 || data.hosts.values().any(is_new)
                 || !present.all(|key| data.hosts.contains_key(*key))
             {
                 return None;
             }
             data.revision += 1;
-            owner.changed = data.revision;
+            known.changed = data.revision;
+            if let Some(owner) = owner {
+                known.text = owner.to_string();
+            }
             for write in writes {
                 match write {
                     Write::Put(key, text) => data.set(key, text),
@@ -321,19 +386,15 @@ impl Store for Etcd {
         })
     }
 
-    fn own(&self, public_key: &str, former: i64) -> Result<(), Failure> {
+    fn own(&self, owner: Owner, former: i64) -> Result<(), Failure> {
+        let list = self.world().random.below(u64::MAX);
+        let owner = Owner { list, ..owner };
         self.request(|data| {
-            if data.owner.is_some() && data.owned == former {
-                data.revision += 1;
-                (data.owner, data.owned) = (None, 0);
-            }
-        })?;
-        self.request(|data| {
-            if data.owner.is_none() {
+            if data.written() == former {
                 data.revision += 1;
                 data.owned = data.revision;
                 data.owner = Some(Value {
-                    text: public_key.into(),
+                    text: owner.to_string(),
                     changed: data.revision,
                 });
             }

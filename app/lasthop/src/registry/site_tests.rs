@@ -1,10 +1,11 @@
 //! A site in virtual time whose home has its list from a modelled etcd, which is away at times.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hosts::{EventKind, Resolvers};
+use hosts::{ClaimRefusal, EventKind, Input, OwnKeys, Resolvers};
 use machine::RandomStream;
+use runtime::KeyClaim;
 use session::PublicKey;
 use sites::MOBILE;
 use sites::build::private_key;
@@ -15,7 +16,8 @@ use super::mirror_tests::{Machine, key};
 use super::model::{Etcd, Faults};
 use super::{Registry, host_of};
 use crate::config::gateway::GatewayConfig;
-use crate::daemon::{Member, differences, members};
+use crate::daemon::{Member, differences, members, unix_seconds};
+use crate::state::store_claim;
 
 const SECOND: Duration = Duration::from_secs(1);
 /// Nothing is answered.
@@ -70,12 +72,25 @@ impl Registered {
         let source = self.home.source();
         let config = GatewayConfig::load(&source).unwrap();
         let next = members(&config, &source, &Resolvers::default()).unwrap();
-        let (inputs, _) = differences(&self.members, &next, &BTreeMap::new());
+        let former = config.former_keys(unix_seconds()).into_iter().collect();
+        let (inputs, _) = differences(&self.members, &next, &former);
         for input in inputs {
             self.site.input(HOME, input);
         }
         self.members = next;
         answers
+    }
+
+    /// Has the keys stored that peers of the home have claimed, as its daemon does.
+    fn store_claims(&mut self) {
+        for (gateway, of, key) in std::mem::take(&mut self.site.asked.claims) {
+            assert_eq!(gateway, HOME);
+            let stored = store_claim(&mut self.home.members(), &KeyClaim { of, key });
+            if stored.is_err() {
+                let reason = ClaimRefusal::Failed;
+                self.site.input(HOME, Input::ClaimRefused { of, reason });
+            }
+        }
     }
 
     /// Has somebody add a mobile host, or remove one that he has added; or etcd go away, or come back.
@@ -176,4 +191,49 @@ fn a_mobile_host_that_was_revoked_while_the_registry_was_away_is_refused_when_it
         }
         assert_eq!(came(&registered.site), before);
     }
+}
+
+/// The mobile host claims a key for itself, which is to take the place of its own, and moves meanwhile.
+#[test]
+fn a_key_that_is_claimed_while_the_registry_is_away_is_taken_when_it_is_back() {
+    let mut registered = Registered::new(1);
+    let [own, next] = ["mobile", "next"].map(private_key);
+    let keys = [own.public_key(), next.public_key()];
+    for (is_away, counts) in [(true, keys[0]), (false, keys[1])] {
+        let faults = if is_away { AWAY } else { Faults::default() };
+        registered.etcd.set_faults(faults);
+        let next_key = OwnKeys {
+            key: next.clone(),
+            former: None,
+            ended: None,
+        };
+        let next_key = Input::NextKey(Box::new(next_key));
+        registered.site.input(MOBILE, next_key);
+        registered.site.run(SECOND, false);
+        assert_eq!(registered.site.asked.claims, [(HOME, keys[0], keys[1])]);
+        registered.store_claims();
+        assert_eq!(registered.refresh(), !is_away);
+        registered.site.run(SECOND * 12, false);
+        let list = registered.etcd.entries();
+        assert!(list["peers/mobile"].contains(&counts.to_string()));
+        let came = registered.site.flows[1].came();
+        for gateway in [HOME + 1, HOME] {
+            registered.site.move_to(gateway);
+            registered.site.run(SECOND, false);
+            assert_eq!(registered.site.serving_host(), Some(gateway));
+        }
+        assert!(registered.site.flows[1].came() > came + 100);
+    }
+    let events = registered.site.events.iter();
+    let of_claims = events.filter(|(_, host, kind)| {
+        let is_of_claim = matches!(
+            kind,
+            EventKind::ClaimRefused { .. } | EventKind::OwnKeyReplaced { .. }
+        );
+        *host == MOBILE && is_of_claim
+    });
+    let of_claims: Vec<_> = of_claims.map(|(.., kind)| kind.clone()).collect();
+    let reason = ClaimRefusal::Failed;
+    let replaced = EventKind::OwnKeyReplaced { key: keys[1] };
+    assert_eq!(of_claims, [EventKind::ClaimRefused { reason }, replaced]);
 }

@@ -170,16 +170,16 @@ fn a_connection_ends_with_the_gateway_where_it_leaves() {
 #[test]
 fn a_gateway_keeps_nothing_of_connections_that_have_ended() {
     let mut site = begun(2);
-    assert!(site.exits[2]);
+    assert!(site.asked.exits[2]);
     come_to(&mut site, 3);
     site.input(2, Input::Wall(WALL));
-    assert!(!site.exits[2] && site.exits[3]);
+    assert!(!site.asked.exits[2] && site.asked.exits[3]);
     come_to(&mut site, 2);
     download(&mut site, 1);
     goes_on(&mut site);
     come_to(&mut site, 3);
     site.input(2, Input::Wall(WALL));
-    assert!(site.exits[2]);
+    assert!(site.asked.exits[2]);
     goes_on(&mut site);
 }
 

@@ -213,7 +213,9 @@ fn a_guest_that_has_gone_is_forgotten() {
     let mut site = begun(FAR, HOME);
     cut_off(&mut site, HOME);
     site.run(SECOND * 6, true);
-    let first = (2..NAMES.len()).find(|by| site.exits[*by]).expect("one");
+    let first = (2..NAMES.len())
+        .find(|by| site.asked.exits[*by])
+        .expect("one");
     let next = 5 - first;
     site.network.cut.push([MOBILE, first]);
     download(&mut site, 1);
@@ -228,7 +230,7 @@ fn a_guest_that_has_gone_is_forgotten() {
     // Its keys there expire, whatever the rate of the download.
     site.network.setting.rate = BitRate::from_kilobits(500);
     site.run(SECOND * 240, true);
-    assert!(!site.exits[first] && site.exits[next]);
+    assert!(!site.asked.exits[first] && site.asked.exits[next]);
 }
 
 /// Back at a gateway that stood in for the home before, and that did not hear that it had gone.
@@ -312,7 +314,9 @@ fn a_connection_stays_where_it_began_when_the_home_is_back() {
         }
         site.run(SECOND * 5, true);
         goes_on(&mut site);
-        let by = (2..NAMES.len()).find(|by| site.exits[*by]).expect("one");
+        let by = (2..NAMES.len())
+            .find(|by| site.asked.exits[*by])
+            .expect("one");
         assert_eq!(site.place_at(HOME), Some(SiteStatus::At(NAMES[by].into())));
         // Wherever the mobile host goes then: the home knows of it.
         site.move_to(HOME);
@@ -369,7 +373,7 @@ fn untranslated_connections_go_on_by_the_gateway_that_stands_in() {
             site.run(SECOND * 6, true);
             goes_on(&mut site);
             assert_eq!(site.exit(), Some(HOME));
-            assert_eq!(site.exits, [false; NAMES.len()]);
+            assert_eq!(site.asked.exits, [false; NAMES.len()]);
         }
     }
 }
