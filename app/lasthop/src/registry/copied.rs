@@ -67,6 +67,11 @@ impl Copied {
         ancestors.any(|ancestor| ancestor.includes(&self.version))
     }
 
+    /// Returns what is known of the list with this number.
+    pub(super) fn version_of(&self, list: u64) -> Option<&Version> {
+        self.versions().find(|known| known.list == list)
+    }
+
     /// Returns what is known of each list, the present one last.
     pub(super) fn versions(&self) -> impl Iterator<Item = &Version> {
         self.ancestors.iter().chain([&self.version])

@@ -25,8 +25,7 @@ impl Base {
     pub(super) fn of(found: &Listing, before: &Copied, is_former: bool) -> Self {
         let (list, owner) = (&found.version, &found.owner);
         if is_former {
-            let mut versions = before.versions();
-            let known = versions.find(|known| known.list == list.list);
+            let known = before.version_of(list.list);
             return known.map_or_else(Self::default, |known| Self {
                 entries: known.revision,
                 keys: known.written.min(list.written),

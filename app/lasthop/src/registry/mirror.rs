@@ -96,14 +96,16 @@ impl<S: Store> Mirror<S> {
         let is_ours = all.contains(&found.owner.public_key);
         // Other machines with its keys are to see that one of an earlier day is another list.
         let number = found.version.list;
-        let is_former = is_ours && self.copied.versions().any(|known| known.list == number);
+        let former = self.copied.version_of(number).filter(|_| is_ours);
+        let is_former = former.is_some();
         if !self.copied.is_within(found) {
-            let next = if is_former {
-                found.owner.after(&found.version)
-            } else {
-                Owner::default()
+            let (next, written) = match former {
+                Some(known) => {
+                    let next = found.owner.after(&found.version, known);
+                    (next, found.version.written)
+                }
+                None => (Owner::default(), 0),
             };
-            let written = if is_former { found.version.written } else { 0 };
             let public_key = own;
             self.store.own(Owner { public_key, ..next }, written)?;
         }

@@ -9,7 +9,7 @@ use session::{PrivateKey, PublicKey};
 use tempfile::TempDir;
 
 use super::mirror::Mirror;
-use super::model::{Etcd, Faults};
+use super::model::{AWAY, Etcd, Faults};
 use super::{Change, Folders, Registry, key_of};
 use crate::config::Source;
 use crate::config::entry::Kind;
@@ -254,6 +254,32 @@ fn what_others_change_in_a_list_that_was_begun_anew_stays_so() {
     assert_eq!(names, ["peers/cam2", "peers/h4"]);
     assert_eq!(behind.hosts(), hosts);
     assert_eq!(etcd.entries(), hosts);
+}
+
+/// The registry falls silent after some requests of the machine.
+#[test]
+fn what_others_add_to_an_etcd_of_an_earlier_day_stays_though_the_machine_has_to_look_twice() {
+    for requests in 0..8 {
+        let (machine, etcd) = known(&[]);
+        machine.invite(1);
+        let day = etcd.revision();
+        machine.invite(2);
+        etcd.restore(day, 1_000);
+        etcd.put("peers/cam1", &host(3, 9));
+        let world = Arc::clone(&etcd);
+        let away = Box::new(move || {
+            world.set_faults(AWAY);
+        });
+        etcd.interrupt(requests, away);
+        let first = machine.mirror().refresh();
+        assert_eq!(first.is_err(), requests < 7, "{requests}: {first:?}");
+        etcd.go_on();
+        etcd.set_faults(Faults::default());
+        assert_eq!(machine.mirror().refresh().unwrap().len(), 0);
+        let hosts = machine.hosts();
+        assert_eq!(hosts.len(), 3, "{requests}: {hosts:?}");
+        assert_eq!(etcd.entries(), hosts);
+    }
 }
 
 /// The first machine has given it all that it had, and more, before the second one looks.

@@ -34,6 +34,13 @@ pub(super) struct Faults {
     pub(super) losses: u64,
 }
 
+/// Nothing is answered.
+pub(super) const AWAY: Faults = Faults {
+    answers: 100,
+    others: 0,
+    losses: 0,
+};
+
 /// All data of a moment.
 #[derive(Debug, Clone, Default)]
 struct Data {

@@ -13,20 +13,13 @@ use sites::roaming::{HOME, NAMES, Roaming, Setting};
 use units::Duration;
 
 use super::mirror_tests::{Machine, key};
-use super::model::{Etcd, Faults};
+use super::model::{AWAY, Etcd, Faults};
 use super::{Registry, host_of};
 use crate::config::gateway::GatewayConfig;
 use crate::daemon::{Member, differences, members, unix_seconds};
 use crate::state::store_claim;
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Nothing is answered.
-const AWAY: Faults = Faults {
-    answers: 100,
-    others: 0,
-    losses: 0,
-};
-
 /// A site and its etcd.
 struct Registered {
     site: Roaming,

@@ -79,11 +79,12 @@ impl Version {
 }
 
 impl Owner {
-    /// Returns the owner of a list that takes the place of this one's, which has this version.
-    pub(super) fn after(&self, version: &Version) -> Self {
+    /// Returns the owner of a list that takes the place of this one's, which has this version, and nothing but what
+    /// `known` has up to its revision.
+    pub(super) fn after(&self, version: &Version, known: &Version) -> Self {
         let mut next = self.clone();
         next.add_ancestor(*version);
-        next.same_at = version.revision;
+        next.same_at = version.revision.min(known.revision);
         next
     }
 
