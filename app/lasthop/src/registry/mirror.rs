@@ -287,8 +287,9 @@ impl<S: Store> Mirror<S> {
     fn teach(&mut self, listing: &Listing, merge: &Merge) -> Result<(), Failure> {
         let Merge { before, stale, .. } = merge;
         let listed = listing.entries.iter().map(|(key, _)| key);
-        let had: BTreeSet<_> = listed.chain(&self.copied.keys).collect();
-        let is_own = |key: &String| stale.contains(key) || !had.contains(key);
+        let (listed, had): (BTreeSet<_>, _) = (listed.collect(), &self.copied.keys);
+        let is_own =
+            |key: &String| stale.contains(key) || !(listed.contains(key) || had.contains(key));
         let mut refused = before.refused.clone();
         refused.retain(|key, _| is_own(key));
         let mut own = BTreeMap::new();
