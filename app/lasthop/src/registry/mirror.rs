@@ -140,7 +140,9 @@ impl<S: Store> Mirror<S> {
         let base = Base::of(former.unwrap_or(listing), &before, former.is_some());
         self.copied.note(listing);
         let mut newer = self.store.list(base.entries)?;
-        if newer.version != listing.version {
+        // Its revision may be a later one: others use etcd, too.
+        let (now, then) = (newer.version, listing.version);
+        if (now.list, now.written) != (then.list, then.written) {
             return Err(changed_meanwhile());
         }
         let newer = newer.entries.drain(..).map(|(key, _)| key).collect();

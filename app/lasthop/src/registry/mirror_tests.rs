@@ -282,6 +282,21 @@ fn what_others_add_to_an_etcd_of_an_earlier_day_stays_though_the_machine_has_to_
     }
 }
 
+#[test]
+fn other_programs_that_use_etcd_hinder_no_merge() {
+    for requests in 0..8 {
+        let (machine, etcd) = known(&[]);
+        machine.invite(1);
+        let day = etcd.revision();
+        machine.invite(2);
+        etcd.restore(day, 1_000);
+        let world = Arc::clone(&etcd);
+        etcd.interrupt(requests, Box::new(move || world.count_up()));
+        assert_eq!(machine.mirror().refresh().unwrap().len(), 0);
+        assert_eq!(etcd.entries(), machine.hosts());
+    }
+}
+
 /// The first machine has given it all that it had, and more, before the second one looks.
 #[test]
 fn an_etcd_of_an_earlier_day_is_another_list_for_each_machine() {

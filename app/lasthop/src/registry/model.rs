@@ -180,6 +180,11 @@ impl Etcd {
         self.world().remove(key);
     }
 
+    /// Has another program use this etcd.
+    pub(super) fn count_up(&self) {
+        self.world().count_up();
+    }
+
     /// Has the data be those of this revision, and be numbered as if `more` changes had followed.
     pub(super) fn restore(&self, revision: i64, more: i64) {
         self.world().restore(revision, more);
@@ -239,6 +244,10 @@ impl World {
             data.revision += 1;
             data.hosts.remove(key);
         });
+    }
+
+    fn count_up(&mut self) {
+        self.act(|data| data.revision += 50);
     }
 
     fn keys_of(&self, key: &str) -> BTreeSet<PublicKey> {
@@ -314,8 +323,7 @@ impl World {
             }
             (2, _) if self.data.hosts.contains_key("peers/rubbish") => self.remove("peers/rubbish"),
             (2, _) => self.put("peers/rubbish", "name = "),
-            // Another program that uses this etcd.
-            (3, _) => self.act(|data| data.revision += 50),
+            (3, _) => self.count_up(),
             _ => {
                 self.strangers += 1;
                 let number = self.strangers;
