@@ -260,7 +260,7 @@ impl World {
         self.data = self.history.last().cloned().unwrap_or_default();
         self.act(|data| {
             data.revision += more;
-            // As `etcdctl snapshot restore --bump-revision --mark-compacted` does.
+            // As `etcdutl snapshot restore --bump-revision --mark-compacted` does.
             data.forgotten = if more > 0 {
                 data.revision
             } else {
