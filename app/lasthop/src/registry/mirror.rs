@@ -126,7 +126,6 @@ impl<S: Store> Mirror<S> {
             return Err(changed_meanwhile());
         }
         if self.copied.is_within(&listing) {
-            self.copied.note(&listing);
             return Ok((listing, None));
         }
         let merge = self.merge(&listing, is_former.then_some(found))?;
@@ -138,14 +137,13 @@ impl<S: Store> Mirror<S> {
     fn merge(&mut self, listing: &Listing, former: Option<&Listing>) -> Result<Merge, Failure> {
         let before = mem::take(&mut self.copied);
         let base = Base::of(former.unwrap_or(listing), &before, former.is_some());
-        self.copied.note(listing);
-        let mut newer = self.store.list(base.entries)?;
+        let newer = self.store.list(base.entries)?;
         // Its revision may be a later one: others use etcd, too.
         let (now, then) = (newer.version, listing.version);
         if (now.list, now.written) != (then.list, then.written) {
             return Err(changed_meanwhile());
         }
-        let newer = newer.entries.drain(..).map(|(key, _)| key).collect();
+        let newer = newer.entries.into_iter().map(|(key, _)| key).collect();
         if base.keys > 0 {
             self.copied.keys = self.store.keys(base.keys)?.unwrap_or_default();
         }
@@ -402,8 +400,8 @@ impl<S: Store> Registry for Mirror<S> {
         if self.copied.is_before(&listing) {
             (listing, merge) = self.change_list(&listing)?;
         }
-        let gone = self.gone(&listing)?;
         self.copied.note(&listing);
+        let gone = self.gone(&listing)?;
         let merge = merge.unwrap_or_default();
         self.teach(&listing, &merge)?;
         self.name_ancestors(&listing, &merge)?;

@@ -256,15 +256,21 @@ fn what_others_change_in_a_list_that_was_begun_anew_stays_so() {
     assert_eq!(etcd.entries(), hosts);
 }
 
+/// Returns a machine with two hosts, and its etcd, which was restored since it had one of them.
+fn of_an_earlier_day() -> (Machine, Arc<Etcd>) {
+    let (machine, etcd) = known(&[]);
+    machine.invite(1);
+    let day = etcd.revision();
+    machine.invite(2);
+    etcd.restore(day, 1_000);
+    (machine, etcd)
+}
+
 /// The registry falls silent after some requests of the machine.
 #[test]
 fn what_others_add_to_an_etcd_of_an_earlier_day_stays_though_the_machine_has_to_look_twice() {
     for requests in 0..8 {
-        let (machine, etcd) = known(&[]);
-        machine.invite(1);
-        let day = etcd.revision();
-        machine.invite(2);
-        etcd.restore(day, 1_000);
+        let (machine, etcd) = of_an_earlier_day();
         etcd.put("peers/cam1", &host(3, 9));
         let world = Arc::clone(&etcd);
         let away = Box::new(move || {
@@ -285,11 +291,7 @@ fn what_others_add_to_an_etcd_of_an_earlier_day_stays_though_the_machine_has_to_
 #[test]
 fn other_programs_that_use_etcd_hinder_no_merge() {
     for requests in 0..8 {
-        let (machine, etcd) = known(&[]);
-        machine.invite(1);
-        let day = etcd.revision();
-        machine.invite(2);
-        etcd.restore(day, 1_000);
+        let (machine, etcd) = of_an_earlier_day();
         let world = Arc::clone(&etcd);
         etcd.interrupt(requests, Box::new(move || world.count_up()));
         assert_eq!(machine.mirror().refresh().unwrap().len(), 0);

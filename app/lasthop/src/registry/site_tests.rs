@@ -20,6 +20,7 @@ use crate::daemon::{Member, differences, members, unix_seconds};
 use crate::state::store_claim;
 
 const SECOND: Duration = Duration::from_secs(1);
+
 /// A site and its etcd.
 struct Registered {
     site: Roaming,
