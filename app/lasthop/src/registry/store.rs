@@ -57,8 +57,9 @@ pub(super) struct Version {
     pub(super) revision: i64,
 }
 
-/// Whose list it is. In the registry that is a text of several lines: the key, the list, and its ancestors.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Whose list it is: the value of a key of its own, as JSON.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Owner {
     /// Public key of a gateway; empty if it is nobody's yet.
     pub(super) public_key: String,
@@ -102,49 +103,19 @@ impl Owner {
         }
     }
 
-    /// Reads the text of an owner. What means nothing in it is left out.
+    /// Reads the value of the owner's key; what another program has written there is taken for a public key.
     pub(super) fn read(text: &str) -> Self {
-        let mut lines = text.lines();
-        let mut owner = Self {
-            public_key: lines.next().unwrap_or_default().into(),
+        serde_json::from_str(text).unwrap_or_else(|_| Self {
+            public_key: text.into(),
             ..Self::default()
-        };
-        for line in lines {
-            let mut words = line.split(' ');
-            let name = words.next();
-            let numbers: Result<Vec<u64>, _> = words.map(str::parse).collect();
-            match (name, numbers.as_deref()) {
-                (Some("list"), Ok(&[list, same_at])) => {
-                    (owner.list, owner.same_at) = (list, same_at.cast_signed());
-                }
-                (Some("contains"), Ok(&[list, written, revision])) => {
-                    let [written, revision] = [written, revision].map(u64::cast_signed);
-                    owner.add_ancestor(Version {
-                        list,
-                        written,
-                        revision,
-                    });
-                }
-                _ => {}
-            }
-        }
-        owner
+        })
     }
 }
 
 impl fmt::Display for Owner {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (list, same_at) = (self.list, self.same_at);
-        write!(formatter, "{}\nlist {list} {same_at}", self.public_key)?;
-        for Version {
-            list,
-            written,
-            revision,
-        } in &self.ancestors
-        {
-            write!(formatter, "\ncontains {list} {written} {revision}")?;
-        }
-        Ok(())
+        let text = serde_json::to_string(self).map_err(|_| fmt::Error)?;
+        formatter.write_str(&text)
     }
 }
 
