@@ -97,7 +97,7 @@ impl Site {
     /// Takes note of what others have removed, and of what nobody remembers after a loss.
     fn look(&mut self) {
         let removed = self.etcd.take_removed();
-        self.remove(removed.keys.clone());
+        self.remove(removed.clone());
         let era = self.etcd.era();
         if self.era != era {
             let remembers = |one: &Arc<Operated>, key: &PublicKey| {
@@ -113,11 +113,8 @@ impl Site {
             let mut hosts = one.machine.hosts();
             hosts.extend(Copied::read(&one.machine.folders()).refused);
             // A machine adds what it has to a list that is new to it, also what others have just removed there.
-            let again = |key: &PublicKey| removed.keys.contains(key) && has(&hosts, key);
+            let again = |key: &PublicKey| removed.contains(key) && has(&hosts, key);
             self.removed.retain(|key| !again(key));
-            // They may have removed it with a former key.
-            hosts.retain(|name, _| removed.names.contains(name));
-            self.added.retain(|key| !has(&hosts, key));
         }
     }
 

@@ -62,13 +62,6 @@ struct Value {
     changed: i64,
 }
 
-/// What others have removed: keys of hosts, also those in whose place they have put others, and names of hosts.
-#[derive(Debug, Default)]
-pub(super) struct Removed {
-    pub(super) keys: BTreeSet<PublicKey>,
-    pub(super) names: BTreeSet<String>,
-}
-
 /// The cluster and what befalls it.
 struct World {
     data: Data,
@@ -79,8 +72,8 @@ struct World {
     losses: u64,
     /// Number of hosts that others have added.
     strangers: u64,
-    /// Keys of hosts that others have removed or replaced, and the names of those that they have removed.
-    removed: Removed,
+    /// Keys of hosts that others have removed or replaced.
+    removed: BTreeSet<PublicKey>,
 }
 
 impl Data {
@@ -112,7 +105,7 @@ impl Etcd {
             faults: Faults::default(),
             losses: 0,
             strangers: 0,
-            removed: Removed::default(),
+            removed: BTreeSet::new(),
         };
         Self {
             world: Mutex::new(world),
@@ -165,8 +158,8 @@ impl Etcd {
         hosts.map(|(key, value)| (key, value.text)).collect()
     }
 
-    /// Returns what others have removed or replaced since the last call.
-    pub(super) fn take_removed(&self) -> Removed {
+    /// Returns the keys of hosts that others have removed or replaced since the last call.
+    pub(super) fn take_removed(&self) -> BTreeSet<PublicKey> {
         std::mem::take(&mut self.world().removed)
     }
 
@@ -229,7 +222,7 @@ impl World {
 
     fn put(&mut self, key: &str, text: &str) {
         let former = self.keys_of(key);
-        self.removed.keys.extend(&former - &keys_in(text));
+        self.removed.extend(&former - &keys_in(text));
         self.act(|data| {
             data.revision += 1;
             data.set(key, text);
@@ -238,8 +231,7 @@ impl World {
 
     fn remove(&mut self, key: &str) {
         let former = self.keys_of(key);
-        self.removed.keys.extend(former);
-        self.removed.names.insert(key.into());
+        self.removed.extend(former);
         self.act(|data| {
             data.revision += 1;
             data.hosts.remove(key);
